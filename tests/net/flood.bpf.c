@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR MIT)
+/* Turns one frame into a flood: each run gives it the next source and sends it out. */
+#include <linux/bpf.h>
+
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "flood.h"
+
+const volatile struct flood_plan plan = {};
+
+__u32 turn;
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+static __always_inline __u32 next_source(void)
+{
+	__u32 source = plan.first_source + turn;
+
+	if (++turn >= plan.sources)
+		turn = 0;
+	return source;
+}
+
+/* RFC 1071, over the fixed part computed before and the two halves of the source. */
+static __always_inline __be16 check_with(__u32 source)
+{
+	__u32 sum = plan.check + (source >> 16) + (source & 0xffff);
+
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return bpf_htons(~sum & 0xffff);
+}
+
+/* The largest offset of a source: Ethernet, one VLAN tag, IPv6. */
+#define OFFSET_MAX 63
+
+SEC("xdp")
+int flood(struct xdp_md *ctx)
+{
+	__u8 *begin = (__u8 *)(long)ctx->data;
+	__u8 *end = (__u8 *)(long)ctx->data_end;
+	__u8 *source = begin + (plan.source_offset & OFFSET_MAX);
+	__u8 *check = begin + (plan.check_offset & OFFSET_MAX);
+	__u32 address = next_source();
+
+	if (source + sizeof(__be32) > end || check + sizeof(__be16) > end)
+		return XDP_DROP;
+	*(__be32 *)source = bpf_htonl(address);
+	if (plan.check_offset)
+		*(__be16 *)check = check_with(address);
+	return bpf_redirect(plan.ifindex, 0);
+}
