@@ -3,6 +3,8 @@
 #ifndef WEIR_ACCOUNT_H
 #define WEIR_ACCOUNT_H
 
+#include <stdbool.h>
+
 #include "maps.h"
 
 /* Own drops a source must have seen refused, beyond those of others, before it gives up its place
@@ -21,7 +23,7 @@ static __always_inline int account(enum weir_verdict verdict, __u32 frame_bytes)
 	return verdict >= WEIR_DROP_RATE ? XDP_DROP : XDP_PASS;
 }
 
-static __noinline int count_untracked(enum weir_cause cause)
+__noinline int count_untracked(enum weir_cause cause)
 {
 	__u32 slot = weir_slot;
 	struct weir_counters *counters = bpf_map_lookup_elem(&weir_counters, &slot);
@@ -73,7 +75,7 @@ static __always_inline void pending_add(struct weir_pending *pending, __u64 now_
 
 /* Moves what the former holder left into its entry, if that still lives, and gives the place to
  * key. */
-static __noinline int pending_replace(struct weir_pending *pending, const struct weir_key *key,
+__noinline int pending_replace(struct weir_pending *pending, const struct weir_key *key,
 				      __u64 now_ns)
 {
 	struct weir_entry *entry;

@@ -7,6 +7,8 @@
 #include "classify.h"
 #include "maps.h"
 
+struct bpf_map;
+
 static __always_inline const struct weir_limit *limit_in_force(const struct weir_entry *entry)
 {
 	return &policy_view().policy->limits[entry->outcome & (WEIR_LIMITS_MAX - 1)];

@@ -33,17 +33,22 @@
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 /* Headers beyond the linear part: some drivers deliver that empty. */
-static __noinline enum parsed parse_window(struct xdp_md *ctx, struct packet *packet)
+__noinline enum parsed parse_window(struct xdp_md *ctx, struct packet *packet)
 {
 	__u8 window[PARSE_WINDOW] = {};
-	struct cursor cursor = { .begin = window, .frame_bytes = bpf_xdp_get_buff_len(ctx) };
+	struct cursor cursor = {
+		.begin = window,
+		.frame_bytes = bpf_xdp_get_buff_len(ctx),
+		.bytewise = true,
+	};
 	__u32 size = cursor.frame_bytes;
 
 	if (!packet)
 		return PARSED_SHORT;
 	if (size > PARSE_WINDOW)
 		size = PARSE_WINDOW;
-	if (!size || bpf_xdp_load_bytes(ctx, 0, window, size))
+	size = parse_opaque(size);
+	if (!size || size > PARSE_WINDOW || bpf_xdp_load_bytes(ctx, 0, window, size))
 		return PARSED_SHORT;
 	cursor.end = window + size;
 	return parse_packet(&cursor, packet);
@@ -64,7 +69,7 @@ static __always_inline enum parsed parse_frame(struct xdp_md *ctx, struct packet
 }
 
 /* Whether the interface's budget for this kind of traffic has room. */
-static __noinline int exempt(enum weir_exemption kind)
+__noinline int exempt(enum weir_exemption kind)
 {
 	struct view view = policy_view();
 	const struct weir_limit *limit = &view.policy->budgets[weir_slot & (WEIR_INTERFACES_MAX - 1)];
@@ -131,7 +136,7 @@ static __always_inline enum weir_verdict judge(struct weir_entry *entry,
 }
 
 /* A source without an entry gets one, with its first token taken. */
-static __noinline int admit(const struct weir_key *key)
+__noinline int admit(const struct weir_key *key)
 {
 	struct view view = policy_view();
 	struct weir_entry fresh = { .outcome = classify(view.generation), .passed = 1 };

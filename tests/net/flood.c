@@ -114,7 +114,7 @@ static int frame_append_ipv6(struct frame *frame, const struct request *want,
 	if (inet_pton(AF_INET6, want->source, &ip.saddr) != 1 ||
 	    inet_pton(AF_INET6, want->destination, &ip.daddr) != 1)
 		return -EINVAL;
-	plan->first_source = ntohl(ip.saddr.in6_u.u6_addr32[1]);
+	plan->first_source = ntohl(ip.saddr.s6_addr32[1]);
 	plan->source_offset =
 		frame->size + offsetof(struct ipv6hdr, saddr) + offsetof(struct in6_addr, s6_addr32[1]);
 	frame_append(frame, &ip, sizeof(ip));
