@@ -24,8 +24,9 @@ TEXT := $(wildcard user/text/*.c)
 CONTROL := $(wildcard user/control/*.c)
 CLI := $(wildcard user/cli/*.c)
 OBJECTS := $(patsubst %.c,$(B)/%.o,$(TEXT) $(CONTROL) $(CLI))
-# What the unit tests link: everything that needs no kernel.
-PURE := $(TEXT) user/control/limit.c
+# What the tests of the program link, and what the unit tests do: all that needs no kernel.
+LIMIT := user/control/limit.c user/text/failure.c
+PURE := $(TEXT) user/control/limit.c user/cli/options.c user/cli/values.c user/cli/snapshot.c
 
 UNIT := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/test_*.c))
 PROG := $(patsubst %.c,$(B)/%,$(wildcard tests/prog/test_*.c))
@@ -66,23 +67,24 @@ $(B)/tests/unit/%: tests/unit/%.c $(PURE)
 	@mkdir -p $(@D)
 	$(CC) -O1 -g $(SANITIZE) $(C_FLAGS) -MF $@.d -o $@ $(filter %.c,$^) -lcmocka -ljansson -lm
 
-$(B)/tests/prog/%: tests/prog/%.c $(PURE) $(PROG_BPF) $(B)/weir.skel.h
+$(B)/tests/prog/%: tests/prog/%.c $(LIMIT) $(PROG_BPF) $(B)/weir.skel.h
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(C_FLAGS) -I$(@D) -Itests/prog -MF $@.d -o $@ $(filter %.c,$^) -lcmocka -ljansson -lpthread $(BPF_LIBS)
+	$(CC) $(CFLAGS) $(C_FLAGS) -I$(@D) -Itests/prog -MF $@.d -o $@ $(filter %.c,$^) -lcmocka -lpthread $(BPF_LIBS)
 
 $(B)/tests/net/%: tests/net/%.c $(NET_BPF)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(C_FLAGS) -I$(@D) -MF $@.d -o $@ $< $(BPF_LIBS)
 
-$(B)/tests/bench/%: tests/bench/%.c $(PURE) $(BENCH_BPF) $(B)/weir.skel.h
+$(B)/tests/bench/%: tests/bench/%.c $(LIMIT) $(BENCH_BPF) $(B)/weir.skel.h
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(C_FLAGS) -I$(@D) -MF $@.d -o $@ $(filter %.c,$^) -ljansson -lpthread $(BPF_LIBS)
+	$(CC) $(CFLAGS) $(C_FLAGS) -I$(@D) -MF $@.d -o $@ $(filter %.c,$^) -lpthread $(BPF_LIBS)
 
 $(B)/tests/fuzz/%: tests/fuzz/%.c $(PURE)
 	@mkdir -p $(@D)
 	$(CLANG) -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $(filter-out -MMD -MP,$(C_FLAGS)) -o $@ $(filter %.c,$^) -ljansson
 
-$(FUZZ): $(wildcard bpf/*.h) $(wildcard user/*/*.h) $(wildcard tests/fuzz/*.h)
+# Several sources in one command leave the last one's headers in the .d file.
+$(UNIT) $(PROG) $(BENCH) $(FUZZ): $(wildcard bpf/*.h user/*/*.h tests/*/*.h)
 
 tests: all $(UNIT) $(PROG) $(NET) $(FUZZ)
 

@@ -23,8 +23,8 @@
 
 #include "weir.h"
 
-#define PARSE_WINDOW	       256
-#define PARSE_TAGS_MAX	       2
+#define PARSE_WINDOW           256
+#define PARSE_TAGS_MAX         2
 #define PARSE_EXTENSIONS_MAX   8
 #define PARSE_PROTOCOL_UNKNOWN 0xff
 
@@ -42,7 +42,7 @@ enum parsed {
 struct packet {
 	__be32 source[4]; /* IPv4 in the first word, the rest zero */
 	__u32 frame_bytes;
-	__u8 family; /* enum weir_family */
+	__u8 family;   /* enum weir_family */
 	__u8 protocol; /* above all extension headers; PARSE_PROTOCOL_UNKNOWN if out of reach */
 	__u8 hop_limit;
 	bool is_fragment; /* one after the first */
@@ -57,12 +57,12 @@ struct packet {
 /* begin, end, frame_bytes and bytewise are the caller's to set. */
 struct cursor {
 	const __u8 *begin; /* the frame's first byte */
-	const __u8 *end; /* of what is readable here */
+	const __u8 *end;   /* of what is readable here */
 	__u32 frame_bytes;
 	/* begin is on a BPF stack, where the verifier wants aligned loads; headers need not be. */
 	bool bytewise;
 	__u32 offset; /* of the next header */
-	__u32 limit; /* where the frame or the innermost length field says that the bytes end */
+	__u32 limit;  /* where the frame or the innermost length field says that the bytes end */
 	enum parsed refusal; /* what it means that cursor_pull gave nothing */
 };
 
@@ -72,18 +72,30 @@ enum part { PART_WHOLE, PART_ATOMIC, PART_FIRST, PART_LATER };
 /* A value the compiler knows nothing about: what is checked is then what is used, in the same
  * register, as the verifier must see it. Constants are better left alone. */
 #ifdef __bpf__
-#define parse_opaque(value)                                                                        \
-	({                                                                                         \
-		__typeof__(value) opaque = (value);                                                \
-		asm volatile("" : "+r"(opaque));                                                   \
-		opaque;                                                                            \
+#define parse_opaque(value)                         \
+	({                                          \
+		__typeof__(value) opaque = (value); \
+		asm volatile("" : "+r"(opaque));    \
+		opaque;                             \
 	})
 #else
 #define parse_opaque(value) (value)
 #endif
 
-/* Hands out the next header's first size bytes, or false and a refusal: truncated, beyond the window
- * (then the source is known by now and no more will be), or not readable here. */
+/* Leaves an offset below 4096 as it is, and the verifier without an idea of it: what comes after a
+ * header that may begin at several places it then follows once, not once for each place. noise is
+ * any byte of the frame. */
+PARSE_INLINE __u32 parse_widen(__u32 offset, __u32 noise)
+{
+#ifdef __bpf__
+	asm volatile("%0 ^= %1; %0 ^= %1; %0 &= 0xfff" : "+r"(offset) : "r"(noise));
+#endif
+	(void)noise;
+	return offset;
+}
+
+/* Hands out the next header's first size bytes, or false and a refusal: truncated, beyond the
+ * window (then the source is known by now and no more will be), or not readable here. */
 PARSE_INLINE bool cursor_pull(struct cursor *cursor, __u32 size, const __u8 **ret_header)
 {
 	__u32 offset = cursor->offset;
@@ -322,19 +334,29 @@ PARSE_INLINE enum parsed parse_ipv4(struct cursor *cursor, struct packet *ret_pa
 	return parse_upper(cursor, ret_packet, header[offsetof(struct iphdr, protocol)], part);
 }
 
-/* How many bytes a unit of an IPv6 extension header's length field stands for, beyond the first 8;
- * 0 for what is no such header. A table, because the verifier follows every branch eight times. */
-static const __u8 parse_extension_units[256] = {
-	[IPPROTO_HOPOPTS] = 8,
-	[IPPROTO_ROUTING] = 8,
-	[IPPROTO_FRAGMENT] = 8, /* its length field is reserved */
-	[IPPROTO_AH] = 4,
-	[IPPROTO_DSTOPTS] = 8,
+/* What the number of an IPv6 extension header says of it; zero for what is none. A table instead
+ * of branches, because the verifier follows every branch eight times over. */
+struct parse_extension {
+	bool is_one;
+	__u8 unit_bytes;     /* of the length field, beyond the first 8 */
+	__u16 fragment_mask; /* of the second word's bits that say which fragment this is */
+	__u32 fragment_seen;
 };
 
 #define PARSE_FRAGMENT_SEEN   0x10000
 #define PARSE_FRAGMENT_OFFSET 0xfff8
 #define PARSE_FRAGMENT_MORE   0x1
+
+static const struct parse_extension parse_extensions_known[256] = {
+	[IPPROTO_HOPOPTS] = {.is_one = true, .unit_bytes = 8},
+	[IPPROTO_ROUTING] = {.is_one = true, .unit_bytes = 8},
+	[IPPROTO_DSTOPTS] = {.is_one = true, .unit_bytes = 8},
+	[IPPROTO_AH] = {.is_one = true, .unit_bytes = 4},
+	/* Always 8 bytes: what would be its length field is reserved. */
+	[IPPROTO_FRAGMENT] = {.is_one = true,
+			      .fragment_seen = PARSE_FRAGMENT_SEEN,
+			      .fragment_mask = PARSE_FRAGMENT_OFFSET | PARSE_FRAGMENT_MORE},
+};
 
 /* From a fragment header's word, with PARSE_FRAGMENT_SEEN. */
 PARSE_INLINE enum part part_of(__u32 fragment)
@@ -349,19 +371,16 @@ PARSE_INLINE enum part part_of(__u32 fragment)
 /* Steps over one extension header; false with a refusal if it is not all there. */
 PARSE_INLINE bool parse_extension(struct cursor *cursor, __u8 *protocol, __u32 *fragment)
 {
+	const struct parse_extension *extension = &parse_extensions_known[*protocol];
 	const __u32 start = cursor->offset;
 	const __u8 *header;
-	__u32 header_bytes;
 
 	if (!cursor_pull(cursor, 8, &header))
 		return false;
-	header_bytes = 8 + header[1] * parse_extension_units[*protocol];
-	if (*protocol == IPPROTO_FRAGMENT) {
-		header_bytes = 8;
-		*fragment = PARSE_FRAGMENT_SEEN | cursor_u16(cursor, header + 2);
-	}
+	*fragment |= extension->fragment_seen |
+		     (cursor_u16(cursor, header + 2) & extension->fragment_mask);
 	*protocol = header[0];
-	cursor->offset = start + header_bytes;
+	cursor->offset = parse_widen(start + 8 + header[1] * extension->unit_bytes, header[0]);
 	cursor->refusal = PARSED_MALFORMED;
 	return cursor->offset <= cursor->limit;
 }
@@ -373,12 +392,12 @@ PARSE_INLINE enum parsed parse_extensions(struct cursor *cursor, struct packet *
 	int i;
 
 	for (i = 0; i < PARSE_EXTENSIONS_MAX; i++) {
-		if (!parse_extension_units[protocol] || fragment & PARSE_FRAGMENT_OFFSET)
+		if (!parse_extensions_known[protocol].is_one || fragment & PARSE_FRAGMENT_OFFSET)
 			break;
 		if (!parse_extension(cursor, &protocol, &fragment))
 			return cursor->refusal;
 	}
-	if (parse_extension_units[protocol]) {
+	if (parse_extensions_known[protocol].is_one) {
 		ret_packet->is_fragment = fragment & PARSE_FRAGMENT_OFFSET;
 		return PARSED_IP;
 	}
@@ -404,7 +423,6 @@ PARSE_INLINE enum parsed parse_ipv6(struct cursor *cursor, struct packet *ret_pa
 
 	ret_packet->family = WEIR_IPV6;
 	ret_packet->hop_limit = header[offsetof(struct ipv6hdr, hop_limit)];
-#pragma unroll
 	for (i = 0; i < 4; i++)
 		ret_packet->source[i] =
 			cursor_be32(cursor, header + offsetof(struct ipv6hdr, saddr) + 4 * i);
@@ -413,8 +431,8 @@ PARSE_INLINE enum parsed parse_ipv6(struct cursor *cursor, struct packet *ret_pa
 	return parse_extensions(cursor, ret_packet, protocol);
 }
 
-/* The Ethernet type of what a PPP protocol number (RFC 1661) carries, 0 if it is not looked into.
- */
+/* The Ethernet type of what a PPP protocol number (RFC 1661) carries: PPPoE's own for a network
+ * protocol that is not looked into, compressed or split packets among them, and 0 for control. */
 PARSE_INLINE __u16 ppp_ethertype(__u16 protocol)
 {
 	switch (protocol) {
@@ -422,11 +440,8 @@ PARSE_INLINE __u16 ppp_ethertype(__u16 protocol)
 		return ETH_P_IP;
 	case 0x0057:
 		return ETH_P_IPV6;
-	case 0x0281:
-	case 0x0283:
-		return ETH_P_MPLS_UC;
 	default:
-		return 0;
+		return protocol < 0x4000 ? ETH_P_PPP_SES : 0;
 	}
 }
 
@@ -463,7 +478,6 @@ PARSE_INLINE bool parse_tags(struct cursor *cursor, __u16 *ethertype)
 	const __u8 *tag;
 	int tags;
 
-#pragma unroll
 	for (tags = 0; tags <= PARSE_TAGS_MAX; tags++) {
 		if (*ethertype != ETH_P_8021Q && *ethertype != ETH_P_8021AD)
 			return true;
@@ -484,9 +498,12 @@ PARSE_INLINE enum parsed parse_other(__u16 ethertype)
 		return PARSED_ARP;
 	case ETH_P_MPLS_UC:
 	case ETH_P_MPLS_MC:
+	case ETH_P_PPP_SES:
 	case ETH_P_8021AH:
 	case ETH_P_NSH:
 	case ETH_P_MACSEC:
+	case ETH_P_HSR:
+	case ETH_P_BATMAN:
 	case 0x22f3: /* TRILL */
 		return PARSED_OPAQUE;
 	default:
@@ -517,6 +534,7 @@ PARSE_INLINE enum parsed parse_packet(struct cursor *cursor, struct packet *ret_
 		return cursor->refusal;
 	if (ethertype == ETH_P_PPP_SES && !parse_pppoe(cursor, &ethertype))
 		return cursor->refusal;
+	cursor->offset = parse_widen(cursor->offset, header[0]);
 	if (ethertype == ETH_P_IP)
 		return parse_ipv4(cursor, ret_packet);
 	if (ethertype == ETH_P_IPV6)

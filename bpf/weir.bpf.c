@@ -95,6 +95,43 @@ __noinline int exempt(enum weir_exemption kind)
 	return 0;
 }
 
+/* Takes a token where judge could not at once: another CPU was faster, or the limit has changed.
+ * Apart from it because the verifier follows every attempt. */
+__noinline int judge_again(struct weir_entry *entry, const struct weir_key *key, __u64 now_ns)
+{
+	struct view view = policy_view();
+	const struct weir_limit *limit;
+	__u64 word, current, next;
+	int attempt;
+
+	if (!entry || !key)
+		return WEIR_PASS_UNTRACKED;
+	for (attempt = 0; attempt < TAKE_ATTEMPTS; attempt++) {
+		limit = limit_of(entry, &view);
+		word = *(volatile __u64 *)&entry->word;
+		current = word;
+		if (!bucket_is_of(word, limit)) {
+			if (!bucket_is_older(word, limit)) {
+				/* The policy moved on while this packet was looking at it. */
+				view = policy_view();
+				continue;
+			}
+			current = bucket_carry(word, limit);
+		}
+		if (!bucket_take(current, limit, bucket_cost(limit, 1),
+				 bucket_minted(bucket_ticks(now_ns), limit->multiplier), &next)) {
+			count_dropped(entry, key, now_ns);
+			return WEIR_DROP_RATE;
+		}
+		if (weir_swap(&entry->word, word, next) == word) {
+			count_passed(entry, now_ns);
+			return WEIR_PASS;
+		}
+	}
+	count_dropped(entry, key, now_ns);
+	return WEIR_DROP_CONTENDED;
+}
+
 /* One token from a source's bucket. */
 static __always_inline enum weir_verdict judge(struct weir_entry *entry,
 					       const struct weir_key *key, struct view view)
@@ -102,37 +139,21 @@ static __always_inline enum weir_verdict judge(struct weir_entry *entry,
 	const struct weir_limit *limit = limit_of(entry, &view);
 	__u64 now_ns = weir_now_ns(limit);
 	__u64 word = *(volatile __u64 *)&entry->word;
-	enum weir_verdict verdict = WEIR_DROP_CONTENDED;
-	__u64 current, next, seen;
-	int attempt;
+	__u64 next;
 
 	if (now_ns >= BUCKET_NOW_MAX_NS)
 		return count_untracked(WEIR_CAUSE_CLOCK_SPENT);
-	for (attempt = 0; attempt < TAKE_ATTEMPTS; attempt++) {
-		current = word;
-		if (!bucket_is_of(word, limit)) {
-			if (!bucket_is_older(word, limit)) {
-				/* The policy moved on while this packet was looking at it. */
-				view = policy_view();
-				limit = limit_of(entry, &view);
-				continue;
-			}
-			current = bucket_carry(word, limit);
-		}
-		if (!bucket_take(current, limit, bucket_cost(limit, 1),
-				 bucket_minted(bucket_ticks(now_ns), limit->multiplier), &next)) {
-			verdict = WEIR_DROP_RATE;
-			break;
-		}
-		seen = weir_swap(&entry->word, word, next);
-		if (seen == word) {
-			count_passed(entry, now_ns);
-			return WEIR_PASS;
-		}
-		word = seen;
+	if (!bucket_is_of(word, limit))
+		return judge_again(entry, key, now_ns);
+	if (!bucket_take(word, limit, bucket_cost(limit, 1),
+			 bucket_minted(bucket_ticks(now_ns), limit->multiplier), &next)) {
+		count_dropped(entry, key, now_ns);
+		return WEIR_DROP_RATE;
 	}
-	count_dropped(entry, key, now_ns);
-	return verdict;
+	if (weir_swap(&entry->word, word, next) != word)
+		return judge_again(entry, key, now_ns);
+	count_passed(entry, now_ns);
+	return WEIR_PASS;
 }
 
 /* A source without an entry gets one, with its first token taken. */

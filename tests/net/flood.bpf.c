@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR MIT)
-/* Turns one frame into a flood: each run gives it the next source and sends it out. */
+/* Turns one frame into a flood: each run gives it the next source and sends it out, or drops it
+ * where none is due. */
+#include <stdbool.h>
+
 #include <linux/bpf.h>
 
 #include <bpf/bpf_endian.h>
@@ -9,6 +12,11 @@
 
 const volatile struct flood_plan plan = {};
 
+/* What a pause of the sender may make up for in a burst. */
+#define LAG_MAX_NS 20000
+
+__u64 sent;
+__u64 due_ns;
 __u32 turn;
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -20,6 +28,23 @@ static __always_inline __u32 next_source(void)
 	if (++turn >= plan.sources)
 		turn = 0;
 	return source;
+}
+
+static __always_inline bool is_due(void)
+{
+	__u64 now_ns;
+
+	if (plan.packets && sent >= plan.packets)
+		return false;
+	if (!plan.interval_ns)
+		return true;
+	now_ns = bpf_ktime_get_ns();
+	if (now_ns < due_ns)
+		return false;
+	if (due_ns + LAG_MAX_NS < now_ns)
+		due_ns = now_ns - LAG_MAX_NS;
+	due_ns += plan.interval_ns;
+	return true;
 }
 
 /* RFC 1071, over the fixed part computed before and the two halves of the source. */
@@ -42,10 +67,12 @@ int flood(struct xdp_md *ctx)
 	__u8 *end = (__u8 *)(long)ctx->data_end;
 	__u8 *source = begin + (plan.source_offset & OFFSET_MAX);
 	__u8 *check = begin + (plan.check_offset & OFFSET_MAX);
-	__u32 address = next_source();
+	__u32 address;
 
-	if (source + sizeof(__be32) > end || check + sizeof(__be16) > end)
+	if (source + sizeof(__be32) > end || check + sizeof(__be16) > end || !is_due())
 		return XDP_DROP;
+	address = next_source();
+	sent++;
 	*(__be32 *)source = bpf_htonl(address);
 	if (plan.check_offset)
 		*(__be16 *)check = check_with(address);

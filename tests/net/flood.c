@@ -35,7 +35,7 @@ struct request {
 	const char *device, *source, *destination;
 	uint8_t mac[ETH_ALEN];
 	uint64_t packets; /* 0: as many as fit into seconds */
-	uint64_t rate;	  /* packets a second, 0: as fast as it goes */
+	uint64_t rate;    /* packets a second, 0: as fast as it goes */
 	uint32_t sources, seconds;
 	uint16_t vlan, port;
 	int cpu;
@@ -55,14 +55,6 @@ static uint64_t now_ns(void)
 	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
 }
 
-static void wait_until(uint64_t at_ns)
-{
-	struct timespec at = { .tv_sec = at_ns / NSEC_PER_SEC, .tv_nsec = at_ns % NSEC_PER_SEC };
-
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
-		;
-}
-
 static void frame_append(struct frame *frame, const void *bytes, size_t size)
 {
 	memcpy(frame->bytes + frame->size, bytes, size);
@@ -71,9 +63,9 @@ static void frame_append(struct frame *frame, const void *bytes, size_t size)
 
 static void frame_append_link(struct frame *frame, const struct request *want)
 {
-	static const uint8_t from[ETH_ALEN] = { 2, 0, 0, 0, 0xf1, 0x0d };
+	static const uint8_t from[ETH_ALEN] = {2, 0, 0, 0, 0xf1, 0x0d};
 	uint16_t type = htons(want->ipv6 ? ETH_P_IPV6 : ETH_P_IP);
-	uint16_t tag[] = { htons(ETH_P_8021Q), htons(want->vlan) };
+	uint16_t tag[] = {htons(ETH_P_8021Q), htons(want->vlan)};
 
 	frame_append(frame, want->mac, ETH_ALEN);
 	frame_append(frame, from, ETH_ALEN);
@@ -85,7 +77,7 @@ static void frame_append_link(struct frame *frame, const struct request *want)
 static int frame_append_ipv4(struct frame *frame, const struct request *want,
 			     struct flood_plan *plan)
 {
-	struct iphdr ip = { .version = 4, .ihl = 5, .ttl = 64, .protocol = IPPROTO_UDP };
+	struct iphdr ip = {.version = 4, .ihl = 5, .ttl = 64, .protocol = IPPROTO_UDP};
 	uint16_t words[sizeof(ip) / 2];
 	uint32_t source;
 	size_t i;
@@ -108,29 +100,29 @@ static int frame_append_ipv4(struct frame *frame, const struct request *want,
 static int frame_append_ipv6(struct frame *frame, const struct request *want,
 			     struct flood_plan *plan)
 {
-	struct ipv6hdr ip = { .version = 6, .hop_limit = 64, .nexthdr = IPPROTO_UDP };
+	struct ipv6hdr ip = {.version = 6, .hop_limit = 64, .nexthdr = IPPROTO_UDP};
 
 	ip.payload_len = htons(sizeof(struct udphdr) + PAYLOAD_SIZE);
 	if (inet_pton(AF_INET6, want->source, &ip.saddr) != 1 ||
 	    inet_pton(AF_INET6, want->destination, &ip.daddr) != 1)
 		return -EINVAL;
 	plan->first_source = ntohl(ip.saddr.s6_addr32[1]);
-	plan->source_offset =
-		frame->size + offsetof(struct ipv6hdr, saddr) + offsetof(struct in6_addr, s6_addr32[1]);
+	plan->source_offset = frame->size + offsetof(struct ipv6hdr, saddr) +
+			      offsetof(struct in6_addr, s6_addr32[1]);
 	frame_append(frame, &ip, sizeof(ip));
 	return 0;
 }
 
 static int frame_build(const struct request *want, struct frame *frame, struct flood_plan *plan)
 {
-	struct udphdr udp = { .source = htons(4444), .dest = htons(want->port) };
+	struct udphdr udp = {.source = htons(4444), .dest = htons(want->port)};
 	static const uint8_t payload[PAYLOAD_SIZE];
 	int err;
 
 	udp.len = htons(sizeof(udp) + PAYLOAD_SIZE);
 	frame_append_link(frame, want);
-	err = want->ipv6 ? frame_append_ipv6(frame, want, plan) :
-			   frame_append_ipv4(frame, want, plan);
+	err = want->ipv6 ? frame_append_ipv6(frame, want, plan)
+			 : frame_append_ipv4(frame, want, plan);
 	if (err)
 		return err;
 	frame_append(frame, &udp, sizeof(udp));
@@ -147,21 +139,19 @@ static int send_burst(int program_fd, const struct frame *frame, uint32_t packet
 	return bpf_prog_test_run_opts(program_fd, &opts);
 }
 
-static int send_all(const struct request *want, int program_fd, const struct frame *frame)
+/* Until all are sent or time is over. At a rate most runs send nothing. */
+static int send_all(const struct request *want, struct flood_bpf *skel, const struct frame *frame)
 {
-	uint32_t burst_max = want->rate ? BATCH_FRAMES : BURST_PACKETS;
+	int program_fd = bpf_program__fd(skel->progs.flood);
 	uint64_t begin_ns = now_ns(), end_ns = begin_ns + want->seconds * NSEC_PER_SEC;
-	uint64_t sent = 0, left;
+	uint64_t sent = 0, runs = BURST_PACKETS;
 	int err = 0;
 
 	while (!err && now_ns() < end_ns && (!want->packets || sent < want->packets)) {
-		left = want->packets ? want->packets - sent : UINT64_MAX;
-		if (left > burst_max)
-			left = burst_max;
-		if (want->rate)
-			wait_until(begin_ns + sent * NSEC_PER_SEC / want->rate);
-		err = send_burst(program_fd, frame, left);
-		sent += err ? 0 : left;
+		if (want->packets && !want->rate && want->packets - sent < runs)
+			runs = want->packets - sent;
+		err = send_burst(program_fd, frame, runs);
+		sent = skel->bss->sent;
 	}
 	printf("{\"sent\": %llu, \"seconds\": %.6f}\n", (unsigned long long)sent,
 	       (double)(now_ns() - begin_ns) / NSEC_PER_SEC);
@@ -179,7 +169,12 @@ static int pin_to(int cpu)
 
 static int flood(const struct request *want)
 {
-	struct flood_plan plan = { .sources = want->sources, .ifindex = if_nametoindex(want->device) };
+	struct flood_plan plan = {
+		.sources = want->sources,
+		.ifindex = if_nametoindex(want->device),
+		.interval_ns = want->rate ? NSEC_PER_SEC / want->rate : 0,
+		.packets = want->packets,
+	};
 	struct frame frame = {};
 	struct flood_bpf *skel;
 	int err = want->cpu < 0 ? 0 : pin_to(want->cpu);
@@ -195,7 +190,7 @@ static int flood(const struct request *want)
 	memcpy((void *)&skel->rodata->plan, &plan, sizeof(plan));
 	err = flood_bpf__load(skel);
 	if (!err)
-		err = send_all(want, bpf_program__fd(skel->progs.flood), &frame);
+		err = send_all(want, skel, &frame);
 	flood_bpf__destroy(skel);
 	return err;
 }
@@ -225,12 +220,18 @@ static bool mac_parse(const char *text, uint8_t *ret_mac)
 }
 
 static const struct option options[] = {
-	{ "dev", required_argument, NULL, 'd' },     { "dst-mac", required_argument, NULL, 'm' },
-	{ "dst-ip", required_argument, NULL, 'i' },  { "src-ip", required_argument, NULL, 's' },
-	{ "sources", required_argument, NULL, 'n' }, { "seconds", required_argument, NULL, 't' },
-	{ "packets", required_argument, NULL, 'p' }, { "cpu", required_argument, NULL, 'c' },
-	{ "vlan", required_argument, NULL, 'v' },    { "dst-port", required_argument, NULL, 'q' },
-	{ "rate", required_argument, NULL, 'r' },    { "ipv6", no_argument, NULL, '6' },
+	{"dev", required_argument, NULL, 'd'},
+	{"dst-mac", required_argument, NULL, 'm'},
+	{"dst-ip", required_argument, NULL, 'i'},
+	{"src-ip", required_argument, NULL, 's'},
+	{"sources", required_argument, NULL, 'n'},
+	{"seconds", required_argument, NULL, 't'},
+	{"packets", required_argument, NULL, 'p'},
+	{"cpu", required_argument, NULL, 'c'},
+	{"vlan", required_argument, NULL, 'v'},
+	{"dst-port", required_argument, NULL, 'q'},
+	{"rate", required_argument, NULL, 'r'},
+	{"ipv6", no_argument, NULL, '6'},
 	{},
 };
 
@@ -287,7 +288,7 @@ static bool request_parse(int argc, char **argv, struct request *want)
 
 int main(int argc, char **argv)
 {
-	struct request want = { .sources = 1, .seconds = 0, .port = 9, .cpu = -1 };
+	struct request want = {.sources = 1, .seconds = 0, .port = 9, .cpu = -1};
 	int err;
 
 	if (!request_parse(argc, argv, &want)) {

@@ -13,7 +13,7 @@
 #include "weir.h"
 
 #define CONTROL_SOURCES_DEFAULT 262144
-#define CONTROL_EXEMPT_RATE	10000 /* packets a second, each kind, each interface */
+#define CONTROL_EXEMPT_RATE     10000 /* packets a second, each kind, each interface */
 
 struct control; /* weir's pinned maps, held under weir's lock */
 
@@ -33,8 +33,8 @@ struct control_attach {
 	struct control_limit limit;
 	bool has_exempt_rate;
 	struct rate exempt_rate;
-	uint8_t key4; /* prefix lengths, 0: keep or 32 */
-	uint8_t key6; /* 0: keep or 64 */
+	uint8_t key4;     /* prefix lengths, 0: keep or 32 */
+	uint8_t key6;     /* 0: keep or 64 */
 	uint32_t sources; /* entries in the map, 0: keep or CONTROL_SOURCES_DEFAULT */
 };
 
@@ -53,10 +53,10 @@ struct control_attach_result {
 struct control_interface {
 	char name[WEIR_NAME_SIZE];
 	char netns[WEIR_NETNS_SIZE]; /* empty: the one weir was attached from */
-	bool gone;		     /* the interface was removed while attached */
+	bool gone;                   /* the interface was removed while attached */
 	bool generic;
 	uint32_t ifindex;
-	uint32_t program_id; /* 0 when gone */
+	uint32_t program_id;           /* 0 when gone */
 	struct weir_counters counters; /* summed over CPUs */
 };
 
@@ -66,9 +66,9 @@ struct control_source {
 	uint64_t dropped;
 	uint64_t last_seen_ns; /* CLOCK_MONOTONIC */
 	struct control_limit limit;
-	double tokens;	       /* left now */
-	uint64_t full_in_ns;   /* until the bucket is full */
-	uint64_t next_in_ns;   /* until one more packet passes, 0: at once */
+	double tokens;       /* left now */
+	uint64_t full_in_ns; /* until the bucket is full */
+	uint64_t next_in_ns; /* until one more packet passes, 0: at once */
 };
 
 enum control_order { CONTROL_BY_DROPS, CONTROL_BY_PASSED, CONTROL_BY_LAST_SEEN };
@@ -102,8 +102,8 @@ int control_limit_set(struct control *control, unsigned int id, const struct con
 /* Calls visit for each attached interface, in order of attaching. Stops at a visit that returns
  * non-zero and returns that. */
 int control_interfaces(struct control *control,
-		       int (*visit)(const struct control_interface *interface, void *arg), void *arg,
-		       struct failure *why);
+		       int (*visit)(const struct control_interface *interface, void *arg),
+		       void *arg, struct failure *why);
 
 /* Every source, those first that have most of order; at most top. The caller frees *ret.
  * ret_known is how many there are in all. Reading refreshes nothing. */

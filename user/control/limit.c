@@ -7,11 +7,11 @@
 #include "bucket.h"
 
 #define RATE_MAX_PER_SECOND   100000000ULL
-#define DAY_NS		      (86400 * 1000000000ULL)
-#define SECOND_NS	      1000000000ULL
-#define FILL_MAX_NS	      (1ULL << 57) /* 4.5 years; a unit lasts at least 1/32 ns */
-#define COARSE_STEPS	      2
-#define COARSE_SHARE	      100 /* of the capacity, two steps' worth may be one part in */
+#define DAY_NS                (86400 * 1000000000ULL)
+#define SECOND_NS             1000000000ULL
+#define FILL_MAX_NS           (1ULL << 57) /* 4.5 years; a unit lasts at least 1/32 ns */
+#define COARSE_STEPS          2
+#define COARSE_SHARE          100 /* of the capacity, two steps' worth may be one part in */
 #define MULTIPLIER_SHIFT      33  /* bucket_minted's */
 #define UNITS_PER_NS_MIN_LOG2 4
 
@@ -49,13 +49,13 @@ static bool coarse_is_enough(const struct rate *rate, uint64_t capacity, uint64_
 int limit_build(const struct rate *rate, uint64_t capacity, uint64_t clock_tick_ns,
 		struct weir_limit *ret, struct failure *why)
 {
-	struct weir_limit limit = { 0 };
+	struct weir_limit limit = {0};
 
 	if (!rate_in_range(rate))
 		return failure_set(why, ERANGE, "the rate must lie between 1/day and 100M/s");
 	if (!capacity)
 		return failure_set(why, ERANGE, "the capacity must be at least 1");
-	if (capacity > UINT64_MAX / DAY_NS || fill_ns(rate, capacity) > FILL_MAX_NS) {
+	if (fill_ns(rate, capacity) > FILL_MAX_NS) {
 		wide longest = (wide)FILL_MAX_NS * rate->count / rate->period_ns;
 
 		return failure_set(why, ERANGE,
@@ -64,12 +64,12 @@ int limit_build(const struct rate *rate, uint64_t capacity, uint64_t clock_tick_
 				   (unsigned long long)capacity, (unsigned long long)longest);
 	}
 	limit.token_shift = token_shift_of(rate);
-	limit.multiplier = ((wide)rate->count << (limit.token_shift + MULTIPLIER_SHIFT -
-						  BUCKET_TICK_SHIFT)) /
-			   rate->period_ns;
+	limit.multiplier =
+		((wide)rate->count << (limit.token_shift + MULTIPLIER_SHIFT - BUCKET_TICK_SHIFT)) /
+		rate->period_ns;
 	limit.capacity_units = capacity << limit.token_shift;
 	limit.clock = coarse_is_enough(rate, capacity, clock_tick_ns) ? WEIR_CLOCK_COARSE
-								       : WEIR_CLOCK_PRECISE;
+								      : WEIR_CLOCK_PRECISE;
 	limit.rate_count = rate->count;
 	limit.rate_period_ns = rate->period_ns;
 	limit.capacity = capacity;
@@ -77,18 +77,28 @@ int limit_build(const struct rate *rate, uint64_t capacity, uint64_t clock_tick_
 	return 0;
 }
 
-/* Writes to / from as 2^left * multiplier / 2^31 / 2^right with multiplier in [2^31, 2^32). */
+/* Writes to / from as 2^left * multiplier / 2^31 / 2^right, rounded up, with multiplier in [2^31,
+ * 2^32). */
 static void carry_ratio(uint64_t to, uint64_t from, struct weir_limit *limit)
 {
 	unsigned int left = 0, right = 0;
+	wide multiplier;
 
 	while (((wide)from << (left + 1)) <= to)
 		left++;
 	while (((wide)to << right) < from)
 		right++;
+	multiplier = (((wide)to << (31 + right)) + ((wide)from << left) - 1) / ((wide)from << left);
+	if (multiplier >> 32) { /* rounded up to the next power of two */
+		multiplier >>= 1;
+		if (right)
+			right--;
+		else
+			left++;
+	}
 	limit->carry_left = left;
 	limit->carry_right = right;
-	limit->carry_multiplier = ((wide)to << (31 + right)) / ((wide)from << left);
+	limit->carry_multiplier = (uint32_t)multiplier;
 }
 
 void limit_succeed(struct weir_limit *limit, const struct weir_limit *previous, uint64_t now_ticks)
@@ -97,7 +107,9 @@ void limit_succeed(struct weir_limit *limit, const struct weir_limit *previous, 
 	limit->changed_at_ticks = now_ticks;
 	limit->previous_capacity_units = previous->capacity_units;
 	limit->previous_multiplier = previous->multiplier;
-	carry_ratio(limit->capacity_units, previous->capacity_units, limit);
+	/* Without a limit before it there is nothing to carry. */
+	if (previous->capacity_units)
+		carry_ratio(limit->capacity_units, previous->capacity_units, limit);
 }
 
 /* The first tick at which at least units are minted: ceil(units * 2^33 / multiplier). */

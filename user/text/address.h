@@ -12,8 +12,8 @@
 
 /* A whole address is a prefix of full length. */
 struct prefix {
-	uint8_t family;	     /* WEIR_IPV4 or WEIR_IPV6 */
-	uint8_t length;	     /* bits: 0..32 or 0..128 */
+	uint8_t family;      /* WEIR_IPV4 or WEIR_IPV6 */
+	uint8_t length;      /* bits: 0..32 or 0..128 */
 	uint8_t address[16]; /* network order; IPv4 in the first four, the rest zero */
 };
 

@@ -6,13 +6,13 @@
 #include <string.h>
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
-#define NS_PER_SECOND	  1000000000ULL
-#define NS_PER_MINUTE	  (60 * NS_PER_SECOND)
-#define NS_PER_HOUR	  (60 * NS_PER_MINUTE)
-#define NS_PER_DAY	  (24 * NS_PER_HOUR)
-#define DIGITS		  "0123456789"
+#define NS_PER_SECOND     1000000000ULL
+#define NS_PER_MINUTE     (60 * NS_PER_SECOND)
+#define NS_PER_HOUR       (60 * NS_PER_MINUTE)
+#define NS_PER_DAY        (24 * NS_PER_HOUR)
+#define DIGITS            "0123456789"
 /* Leaves room for a suffix and a unit in QUANTITY_TEXT_SIZE. */
-#define NUMBER_TEXT_SIZE  (QUANTITY_TEXT_SIZE - 8)
+#define NUMBER_TEXT_SIZE (QUANTITY_TEXT_SIZE - 8)
 
 /* Always in lowest terms: then a product overflows only if it has no 64-bit terms at all. */
 struct fraction {
@@ -55,8 +55,13 @@ static const struct unit rate_units[] = {
 	{"/day", NS_PER_DAY},
 };
 static const struct unit duration_units[] = {
-	{"d", NS_PER_DAY}, {"h", NS_PER_HOUR}, {"m", NS_PER_MINUTE}, {"s", NS_PER_SECOND},
-	{"ms", 1000000},   {"us", 1000},       {"ns", 1},
+	{"d", NS_PER_DAY},
+	{"h", NS_PER_HOUR},
+	{"m", NS_PER_MINUTE},
+	{"s", NS_PER_SECOND},
+	{"ms", 1000000},
+	{"us", 1000},
+	{"ns", 1},
 };
 static const struct suffix {
 	const char *text;
@@ -220,20 +225,22 @@ bool duration_parse(const char *text, uint64_t *ret_ns)
 	return true;
 }
 
-/* Writes the value in full. False if its decimals never end, or not soon enough. */
+/* Writes the value in full. False if its decimals never end, or not before its digits are more
+ * than number_read takes. */
 static bool decimal_write(char text[NUMBER_TEXT_SIZE], struct fraction value)
 {
 	struct fraction rest = {value.top % value.bottom, value.bottom};
-	size_t length = (size_t)snprintf(text, NUMBER_TEXT_SIZE, "%" PRIu64,
-					 value.top / value.bottom);
+	uint64_t digits = value.top / value.bottom;
+	size_t length = (size_t)snprintf(text, NUMBER_TEXT_SIZE, "%" PRIu64, digits);
 
 	if (rest.top)
 		text[length++] = '.';
-	while (rest.top) {
+	for (; rest.top; rest.top %= rest.bottom) {
 		if (length + 1 >= NUMBER_TEXT_SIZE || !fraction_multiply(&rest, 10))
 			return false;
-		text[length++] = (char)('0' + rest.top / rest.bottom);
-		rest.top %= rest.bottom;
+		text[length] = (char)('0' + rest.top / rest.bottom);
+		if (!digits_append(&digits, &text[length++], 1))
+			return false;
 	}
 	text[length] = '\0';
 	return true;

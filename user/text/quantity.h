@@ -28,14 +28,16 @@ bool count_parse(const char *text, uint64_t *ret);
 /* "1s", "1.5s", "250ms": in ns, us, ms or a rate's units; whole nanoseconds. */
 bool duration_parse(const char *text, uint64_t *ret_ns);
 
-/* The shortest text that parses back to the same value. A rate that no text has exactly (one in
- * 7 ns) is rounded and starts with '~', which no parser takes. Zero is "0", "0/s" and "0s". */
+/* The shortest text that parses back to the same value, in a rate's units s, min, h and day and a
+ * duration's d, h, m, s, ms, us and ns, of which it is at least one. A rate that no text has
+ * exactly (one in 7 ns) is rounded and starts with '~', which no parser takes. Zero is "0", "0/s"
+ * and "0s". */
 void rate_format(char *buf, size_t size, const struct rate *rate);
 void count_format(char *buf, size_t size, uint64_t count);
 void duration_format(char *buf, size_t size, uint64_t ns);
 
-/* For the eye only: "1.2s", "15s", "1.5m", rounded to a unit's tenth below ten of it, else to the
- * unit. */
+/* For the eye only: "1.2s", "15s", "1.5m", rounded down to a unit's tenth below ten of it, else to
+ * the unit. */
 void duration_format_rounded(char *buf, size_t size, uint64_t ns);
 
 #endif

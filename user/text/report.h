@@ -2,9 +2,9 @@
 /* What a command has to say, told field by field once and printed as JSON or as text. Keys are
  * JSON keys (snake_case). A report starts as an object; fields go into the object opened last.
  *
- * No call fails on the spot: the first error (no memory, or -EINVAL for calls out of order) is
- * remembered, and report_print returns it and prints nothing. A NULL report is one that had no
- * memory. */
+ * No call fails on the spot: the first error (no memory, or -EINVAL for calls out of order, a key
+ * given twice in one object, or one that is not UTF-8) is remembered, and report_print returns it
+ * and prints nothing. A NULL report is one that had no memory. */
 #ifndef WEIR_REPORT_H
 #define WEIR_REPORT_H
 
@@ -23,9 +23,10 @@ void report_free(struct report *report);
 /* Bytes that are not UTF-8 become '?'. NULL is as report_null. */
 void report_string(struct report *report, const char *key, const char *value);
 /* Exact up to 2^63 - 1, which larger ones are shown as. In text, thousands are grouped except
- * under keys that end in _id. */
+ * under keys that end in _id, and one under a key that ends in _ns is a duration. */
 void report_count(struct report *report, const char *key, uint64_t value);
-/* Not a number and infinities are as report_null. */
+/* JSON: as many digits as bring it back exactly. Text: three decimals at most. Not a number and
+ * infinities are as report_null. */
 void report_real(struct report *report, const char *key, double value);
 void report_flag(struct report *report, const char *key, bool value);
 void report_null(struct report *report, const char *key);

@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Installs what building, testing and the demo need and this Debian 12 lacks. Needs no network when
+# nothing is missing.
+set -euo pipefail
+
+packages=(
+	# building; zlib1g-dev brings libc6-dev
+	gcc make clang llvm libbpf-dev bpftool libelf-dev zlib1g-dev libjansson-dev linux-libc-dev
+	# make test and make demo
+	libcmocka-dev libclang-rt-dev iproute2 ethtool iputils-ping curl jq python3 procps
+	util-linux mandoc
+	# make check
+	clang-format cppcheck shellcheck
+)
+
+missing() {
+	local package
+
+	for package; do
+		dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null |
+			grep -qx installed || echo "$package"
+	done
+}
+
+mapfile -t absent < <(missing "${packages[@]}")
+[ ${#absent[@]} -eq 0 ] && exit 0
+
+if [ "$(id -u)" -ne 0 ]; then
+	echo "install-deps: cannot install ${absent[*]}: not root" >&2
+	echo "hint: sudo scripts/install-deps.sh" >&2
+	exit 1
+fi
+echo "install-deps: installing ${absent[*]}" >&2
+export DEBIAN_FRONTEND=noninteractive
+apt-get -qq update
+apt-get -qq -o Dpkg::Use-Pty=0 install --no-install-recommends -y "${absent[@]}" >/dev/null

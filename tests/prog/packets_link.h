@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* What lies below IP: tags, PPPoE, and what is not IP. */
+#ifndef PACKETS_LINK_H
+#define PACKETS_LINK_H
+
+#include "packet_case.h"
+
+#define PPP_LCP        0xc021
+#define PPP_IPCP       0x8021
+#define PPP_MULTILINK  0x003d
+#define PPP_VJ         0x002d
+#define PPP_COMPRESSED 0x00fd
+#define PPP_MPLS       0x0281
+
+static const struct packet_case packets_link[] = {
+	{"an Ethernet header cut short", {ETHERNET}, IS_MALFORMED, .resized = -1},
+	{"an Ethernet header alone, a length of 0", {ETHERNET}, IS_NOT_IP},
+	{"an 802.3 length instead of a type", {ETHERNET, BYTES(38, 46)}, IS_NOT_IP},
+	{"LLDP", {ETHERNET, BYTES(ETH_P_LLDP, 46)}, IS_NOT_IP},
+	{"EAPOL", {ETHERNET, BYTES(ETH_P_PAE, 46)}, IS_NOT_IP},
+	{"LLDP in a tag", {ETHERNET, VLAN, BYTES(ETH_P_LLDP, 46)}, IS_NOT_IP},
+	{"an unknown type, 1500 bytes of it", {ETHERNET, BYTES(0x88b5, 1500)}, IS_NOT_IP},
+
+	{"ARP", {ETHERNET, BYTES(ETH_P_ARP, 28)}, IS_ARP},
+	{"ARP, padded", {ETHERNET, BYTES(ETH_P_ARP, 28)}, IS_ARP, .resized = 18},
+	{"ARP in a tag", {ETHERNET, VLAN, BYTES(ETH_P_ARP, 28)}, IS_ARP},
+	{"ARP in two tags", {ETHERNET, VLAN_AD, VLAN, BYTES(ETH_P_ARP, 28)}, IS_ARP},
+	{"ARP in three tags", {ETHERNET, VLAN, VLAN, VLAN, BYTES(ETH_P_ARP, 28)}, IS_MALFORMED},
+
+	{"MPLS", {ETHERNET, BYTES(ETH_P_MPLS_UC, 46)}, IS_OPAQUE},
+	{"MPLS, multicast", {ETHERNET, BYTES(ETH_P_MPLS_MC, 46)}, IS_OPAQUE},
+	{"MPLS in a tag", {ETHERNET, VLAN, BYTES(ETH_P_MPLS_UC, 46)}, IS_OPAQUE},
+	{"MACsec", {ETHERNET, BYTES(ETH_P_MACSEC, 46)}, IS_OPAQUE},
+	{"a network service header", {ETHERNET, BYTES(ETH_P_NSH, 46)}, IS_OPAQUE},
+	{"802.1ah, Ethernet in Ethernet", {ETHERNET, BYTES(ETH_P_8021AH, 46)}, IS_OPAQUE},
+	{"TRILL", {ETHERNET, BYTES(0x22f3, 46)}, IS_OPAQUE},
+	{"BATMAN", {ETHERNET, BYTES(ETH_P_BATMAN, 46)}, IS_OPAQUE},
+	{"HSR", {ETHERNET, BYTES(ETH_P_HSR, 46)}, IS_OPAQUE},
+
+	{"IPv4 in an 802.1Q tag", {ETHERNET, VLAN, IPV4(), UDP(), PAYLOAD(9)}, IS_IP(IPPROTO_UDP)},
+	{"IPv4 in an 802.1ad tag", {ETHERNET, VLAN_AD, IPV4(), TCP()}, IS_IP(IPPROTO_TCP)},
+	{"IPv4 in 802.1ad and 802.1Q",
+	 {ETHERNET, VLAN_AD, VLAN, IPV4(), TCP()},
+	 IS_IP(IPPROTO_TCP)},
+	{"IPv4 in 802.1Q twice", {ETHERNET, VLAN, VLAN, IPV4(), ICMP(8)}, IS_IP(IPPROTO_ICMP)},
+	{"IPv6 in a tag", {ETHERNET, VLAN, IPV6(), UDP()}, IS_IP(IPPROTO_UDP)},
+	{"IPv6 in two tags",
+	 {ETHERNET, VLAN_AD, VLAN, IPV6(), HOPOPTS(8), TCP()},
+	 IS_IP(IPPROTO_TCP)},
+	{"IPv4 in three tags", {ETHERNET, VLAN, VLAN, VLAN, IPV4(), UDP()}, IS_MALFORMED},
+	{"IPv4 in three tags, the last 802.1ad",
+	 {ETHERNET, VLAN_AD, VLAN_AD, VLAN_AD, IPV4(), UDP()},
+	 IS_MALFORMED},
+	{"LLDP in three tags", {ETHERNET, VLAN, VLAN, VLAN, BYTES(ETH_P_LLDP, 46)}, IS_MALFORMED},
+	{"a tag cut short", {ETHERNET, VLAN}, IS_MALFORMED, .resized = -1},
+	{"a second tag cut short", {ETHERNET, VLAN, VLAN}, IS_MALFORMED, .resized = -1},
+	{"a tag and nothing else", {ETHERNET, VLAN}, IS_NOT_IP},
+
+	{"IPv4 in PPPoE", {ETHERNET, PPPOE(), IPV4(), UDP(), PAYLOAD(5)}, IS_IP(IPPROTO_UDP)},
+	{"IPv6 in PPPoE", {ETHERNET, PPPOE(), IPV6(), TCP()}, IS_IP(IPPROTO_TCP)},
+	{"IPv6 in PPPoE, extended",
+	 {ETHERNET, PPPOE(), IPV6(), DSTOPTS(16), UDP()},
+	 IS_IP(IPPROTO_UDP)},
+	{"IPv4 in PPPoE, padded",
+	 {ETHERNET, PPPOE(), IPV4(), UDP()},
+	 IS_IP(IPPROTO_UDP),
+	 .resized = 12},
+	{"IPv4 in PPPoE, its protocol in one byte",
+	 {ETHERNET, PPPOE(.short_type = true), IPV4(), UDP(.from = 53, .to = 53)},
+	 IS_IP(IPPROTO_UDP)},
+	{"IPv6 in PPPoE, its protocol in one byte",
+	 {ETHERNET, PPPOE(.short_type = true), IPV6(), AH(16), TCP()},
+	 IS_IP(IPPROTO_TCP)},
+	{"IPv4 in PPPoE in two tags",
+	 {ETHERNET, VLAN_AD, VLAN, PPPOE(), IPV4(), TCP()},
+	 IS_IP(IPPROTO_TCP)},
+	{"IPv6 in PPPoE in two tags",
+	 {ETHERNET, VLAN_AD, VLAN, PPPOE(), IPV6(), HOPOPTS(8), UDP()},
+	 IS_IP(IPPROTO_UDP)},
+	{"neighbour discovery in PPPoE",
+	 {ETHERNET, PPPOE(), IPV6(.hop_limit = 255), ICMPV6(.type = 135)},
+	 IS_EXEMPT(NEIGHBOUR, IPPROTO_ICMPV6)},
+	{"PPP's link control", {ETHERNET, PPPOE(), BYTES(PPP_LCP, 10)}, IS_NOT_IP},
+	{"PPP's IP control", {ETHERNET, PPPOE(), BYTES(PPP_IPCP, 10)}, IS_NOT_IP},
+	{"PPP multilink", {ETHERNET, PPPOE(), BYTES(PPP_MULTILINK, 40)}, IS_OPAQUE},
+	{"PPP with compressed headers", {ETHERNET, PPPOE(), BYTES(PPP_VJ, 40)}, IS_OPAQUE},
+	{"PPP compressed", {ETHERNET, PPPOE(), BYTES(PPP_COMPRESSED, 40)}, IS_OPAQUE},
+	{"PPP compressed, its protocol in one byte",
+	 {ETHERNET, PPPOE(.short_type = true), BYTES(PPP_COMPRESSED, 40)},
+	 IS_OPAQUE},
+	{"MPLS in PPP", {ETHERNET, PPPOE(), BYTES(PPP_MPLS, 40)}, IS_OPAQUE},
+	{"PPPoE discovery", {ETHERNET, BYTES(ETH_P_PPP_DISC, 40)}, IS_NOT_IP},
+	{"PPPoE of another version",
+	 {ETHERNET, PPPOE(.version = 0x21), IPV4(), UDP()},
+	 IS_MALFORMED},
+	{"PPPoE with a code", {ETHERNET, PPPOE(.code = 9), IPV4(), UDP()}, IS_MALFORMED},
+	{"PPPoE longer than its frame",
+	 {ETHERNET, PPPOE(.longer = 1), IPV4(), UDP()},
+	 IS_MALFORMED},
+	{"IPv4 longer than its PPPoE",
+	 {ETHERNET, PPPOE(.longer = -1), IPV4(), UDP()},
+	 IS_MALFORMED},
+	{"IPv6 longer than its PPPoE, padded",
+	 {ETHERNET, PPPOE(.longer = -1), IPV6(), UDP()},
+	 IS_MALFORMED,
+	 .resized = 20},
+	{"PPPoE with nothing in it", {ETHERNET, PPPOE(.lengthless = true)}, IS_MALFORMED},
+	{"PPPoE with half a protocol", {ETHERNET, PPPOE(.longer = -1)}, IS_MALFORMED},
+	{"a PPPoE header cut short", {ETHERNET, PPPOE()}, IS_MALFORMED, .resized = -3},
+
+	{"IPv4 whose header says 6", {ETHERNET, IPV4(.version = 6), UDP()}, IS_MALFORMED},
+	{"IPv6 whose header says 4", {ETHERNET, IPV6(.version = 4), UDP()}, IS_MALFORMED},
+	{"9000 bytes of UDP", {ETHERNET, IPV4(), UDP(), PAYLOAD(8958)}, IS_IP(IPPROTO_UDP)},
+	{"9000 bytes of TCP in IPv6 in two tags",
+	 {ETHERNET, VLAN_AD, VLAN, IPV6(), TCP(), PAYLOAD(8918)},
+	 IS_IP(IPPROTO_TCP)},
+	{"9000 bytes of no IP", {ETHERNET, BYTES(0x88b5, 8986)}, IS_NOT_IP},
+	{"9000 bytes of which IPv4 claims one more",
+	 {ETHERNET, IPV4(.longer = 1), UDP(), PAYLOAD(8958)},
+	 IS_MALFORMED},
+};
+
+#endif

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+/* What is counted between two moments. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cli/snapshot.h"
+
+static struct control_interface *add(struct snapshot *snapshot, const char *name, uint32_t ifindex,
+				     uint64_t passed)
+{
+	struct control_interface *interface = &snapshot->interfaces[snapshot->count++];
+
+	memset(interface, 0, sizeof(*interface));
+	strcpy(interface->name, name);
+	interface->ifindex = ifindex;
+	interface->counters.verdicts[WEIR_PASS].packets = passed;
+	interface->counters.verdicts[WEIR_PASS].bytes = passed * 60;
+	interface->counters.causes[WEIR_CAUSE_NO_LIMIT] = passed;
+	return interface;
+}
+
+static uint64_t passed_since(struct snapshot *now, const struct snapshot *before)
+{
+	struct weir_counters total;
+
+	snapshot_subtract(now, before);
+	total = snapshot_total(now);
+	assert_int_equal(total.verdicts[WEIR_PASS].bytes, total.verdicts[WEIR_PASS].packets * 60);
+	assert_int_equal(total.causes[WEIR_CAUSE_NO_LIMIT], total.verdicts[WEIR_PASS].packets);
+	return total.verdicts[WEIR_PASS].packets;
+}
+
+static void the_total_is_the_sum_over_interfaces(void **state)
+{
+	struct snapshot now = {0};
+	struct weir_counters total;
+
+	(void)state;
+	add(&now, "a", 2, 10);
+	add(&now, "b", 3, 20)->counters.verdicts[WEIR_DROP_RATE].packets = 7;
+	total = snapshot_total(&now);
+	assert_int_equal(total.verdicts[WEIR_PASS].packets, 30);
+	assert_int_equal(total.verdicts[WEIR_PASS].bytes, 1800);
+	assert_int_equal(total.verdicts[WEIR_DROP_RATE].packets, 7);
+	assert_int_equal(total.causes[WEIR_CAUSE_NO_LIMIT], 30);
+}
+
+static void what_was_counted_before_is_subtracted(void **state)
+{
+	struct snapshot before = {0}, now = {0};
+
+	(void)state;
+	add(&before, "a", 2, 10);
+	add(&before, "b", 3, 100);
+	add(&now, "b", 3, 101);
+	add(&now, "a", 2, 15);
+	assert_int_equal(passed_since(&now, &before), 6);
+}
+
+static void an_interface_attached_meanwhile_counts_from_zero(void **state)
+{
+	struct snapshot before = {0}, now = {0};
+
+	(void)state;
+	add(&before, "a", 2, 10);
+	add(&now, "a", 2, 10);
+	add(&now, "b", 3, 4);
+	assert_int_equal(passed_since(&now, &before), 4);
+}
+
+static void counters_that_fell_count_from_zero(void **state)
+{
+	struct snapshot before = {0}, now = {0};
+
+	(void)state;
+	add(&before, "a", 2, 1000)->counters.verdicts[WEIR_DROP_RATE].packets = 5;
+	add(&now, "a", 2, 3)->counters.verdicts[WEIR_DROP_RATE].packets = 6;
+	assert_int_equal(passed_since(&now, &before), 3);
+	assert_int_equal(now.interfaces[0].counters.verdicts[WEIR_DROP_RATE].packets, 6);
+}
+
+static void another_interface_of_that_name_counts_from_zero(void **state)
+{
+	struct snapshot before = {0}, now = {0}, elsewhere = {0};
+
+	(void)state;
+	add(&before, "a", 2, 10);
+	add(&now, "a", 9, 50);
+	assert_int_equal(passed_since(&now, &before), 50);
+	strcpy(add(&elsewhere, "a", 2, 60)->netns, "blue");
+	assert_int_equal(passed_since(&elsewhere, &before), 60);
+}
+
+static void an_interface_renamed_or_gone_is_the_same(void **state)
+{
+	struct snapshot before = {0}, renamed = {0}, gone = {0};
+
+	(void)state;
+	add(&before, "a", 2, 10);
+	add(&renamed, "b", 2, 12);
+	assert_int_equal(passed_since(&renamed, &before), 2);
+	add(&gone, "a", 0, 11);
+	assert_int_equal(passed_since(&gone, &before), 1);
+}
+
+static void a_new_interface_in_place_of_a_gone_one_counts_from_zero(void **state)
+{
+	struct snapshot gone = {0}, now = {0};
+
+	(void)state;
+	add(&gone, "a", 0, 10);
+	add(&now, "a", 9, 50);
+	assert_int_equal(passed_since(&now, &gone), 50);
+}
+
+static void a_detached_interface_takes_nothing_away(void **state)
+{
+	struct snapshot before = {0}, now = {0};
+
+	(void)state;
+	add(&before, "a", 2, 10);
+	add(&before, "b", 3, 100);
+	add(&now, "a", 2, 11);
+	assert_int_equal(passed_since(&now, &before), 1);
+}
+
+static void each_verdict_has_a_name_that_says_whether_it_drops(void **state)
+{
+	(void)state;
+	for (int verdict = 0; verdict < WEIR_VERDICT_MAX; verdict++) {
+		assert_non_null(verdict_names[verdict]);
+		assert_int_equal(verdict_is_drop((enum weir_verdict)verdict),
+				 verdict >= WEIR_DROP_RATE);
+	}
+	for (int cause = 0; cause < WEIR_CAUSE_MAX; cause++)
+		assert_non_null(cause_names[cause]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_total_is_the_sum_over_interfaces),
+		cmocka_unit_test(what_was_counted_before_is_subtracted),
+		cmocka_unit_test(an_interface_attached_meanwhile_counts_from_zero),
+		cmocka_unit_test(counters_that_fell_count_from_zero),
+		cmocka_unit_test(another_interface_of_that_name_counts_from_zero),
+		cmocka_unit_test(an_interface_renamed_or_gone_is_the_same),
+		cmocka_unit_test(a_new_interface_in_place_of_a_gone_one_counts_from_zero),
+		cmocka_unit_test(a_detached_interface_takes_nothing_away),
+		cmocka_unit_test(each_verdict_has_a_name_that_says_whether_it_drops),
+	};
+
+	return cmocka_run_group_tests_name("snapshot", tests, NULL, NULL);
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+
+#include "cli/cli.h"
+#include "cli/limits.h"
+#include "control/control.h"
+
+enum { RATE, CAPACITY, MODE, NETNS, KEY4, KEY6, SOURCES, EXEMPT_RATE };
+
+#define SOURCES_MAX 16000000
+
+static const char *const modes[] = {
+	[CONTROL_MODE_AUTO] = "auto",
+	[CONTROL_MODE_NATIVE] = "native",
+	[CONTROL_MODE_GENERIC] = "generic",
+	NULL,
+};
+
+static const struct argument_spec operands[] = {
+	{.name = "IFACE",
+	 .summary = "the network interface",
+	 .kind = VALUE_INTERFACE,
+	 .required = true},
+	{NULL},
+};
+
+static const struct argument_spec options[] = {
+	[RATE] = {.name = "rate",
+		  .value = "RATE",
+		  .summary = "what each source may send, in packets per s, min, h or\n"
+			     "day, such as 20k/s; needed the first time",
+		  .kind = VALUE_RATE},
+	[CAPACITY] = {.name = "capacity",
+		      .value = "COUNT",
+		      .summary = CAPACITY_HELP,
+		      .kind = VALUE_COUNT},
+	[MODE] = {.name = "mode",
+		  .value = "MODE",
+		  .summary = "native: in the driver; generic: behind it, slower; auto:\n"
+			     "native, else generic with a warning (default)",
+		  .kind = VALUE_CHOICE,
+		  .choices = modes},
+	[NETNS] = {.name = "netns",
+		   .value = "NAME",
+		   .summary = "the interface is in this network namespace (ip netns)",
+		   .kind = VALUE_NETNS},
+	[KEY4] = {.name = "key4",
+		  .value = "BITS",
+		  .summary = "addresses that share this prefix are one IPv4 source;\n"
+			     "default 32",
+		  .kind = VALUE_LENGTH,
+		  .max = 32},
+	[KEY6] = {.name = "key6",
+		  .value = "BITS",
+		  .summary = "the same for IPv6; default 64",
+		  .kind = VALUE_LENGTH,
+		  .max = 128},
+	[SOURCES] = {.name = "sources",
+		     .value = "COUNT",
+		     .summary = "sources to remember, fixed at the first attach; when all\n"
+				"are taken, the one longest unseen is forgotten;\n"
+				"default 262144, at most 16M",
+		     .kind = VALUE_COUNT,
+		     .max = SOURCES_MAX},
+	[EXEMPT_RATE] = {.name = "exempt-rate",
+			 .value = "RATE",
+			 .summary = "what the interface may pass without a limit of each kind\n"
+				    "that keeps a host on its network: ARP, neighbour\n"
+				    "discovery, DHCP, multicast reports, link-local;\n"
+				    "default 10k/s",
+			 .kind = VALUE_RATE},
+	{NULL},
+};
+
+/* The limit in force, which keeps what the command line leaves out; the first attach has none. */
+static int limit_in_force(const struct arguments *arguments, struct control_limit *ret)
+{
+	const char *interface = arguments->operands[0].text;
+	struct control_settings settings;
+	struct control *control = NULL;
+	struct failure why;
+	int err;
+
+	err = control_open(&control, &why);
+	if (err == -ENOENT)
+		return misuse(arguments->command,
+			      "cannot attach to '%s': the first attach needs --rate, such as "
+			      "--rate 20k/s",
+			      interface);
+	if (!err)
+		err = control_settings(control, &settings, &why);
+	control_close(control);
+	if (err)
+		return failed(&why, "attach to '%s'", interface);
+	*ret = settings.limit;
+	return EXIT_DONE;
+}
+
+/* Neither rate nor capacity: the limit in force is kept, whatever it is by then. */
+static int limit_wanted(const struct arguments *arguments, struct control_attach *want)
+{
+	const struct argument *rate = &arguments->options[RATE];
+	const struct argument *capacity = &arguments->options[CAPACITY];
+	struct control_limit kept = {.rate = rate->rate};
+	int status = EXIT_DONE;
+	struct failure why;
+
+	if (!rate->given)
+		status = limit_in_force(arguments, &kept);
+	want->has_limit = rate->given || capacity->given;
+	if (status || !want->has_limit)
+		return status;
+	if (limit_choose(&kept.rate, capacity, &want->limit, &why))
+		return misuse(arguments->command, "cannot attach to '%s': %s", want->interface,
+			      why.reason);
+	return EXIT_DONE;
+}
+
+static void notice_changes(const struct control_attach_result *result)
+{
+	if (result->warning[0])
+		notice("warning: %s", result->warning);
+	if (result->keys_changed)
+		notice("the key length changed: every bucket starts full");
+}
+
+static int report_attached(const struct arguments *arguments, const struct control_attach *want,
+			   const struct control_attach_result *result)
+{
+	bool is_new = result->attached == CONTROL_ATTACHED_NEW;
+	struct report *report = report_new(arguments->format);
+
+	report_string(report, "interface", want->interface);
+	report_string(report, "netns", want->netns);
+	report_string(report, "attached", is_new ? "new" : "replaced");
+	report_string(report, "mode",
+		      modes[result->generic ? CONTROL_MODE_GENERIC : CONTROL_MODE_NATIVE]);
+	report_count(report, "program_id", result->program_id);
+	report_object(report, "limit");
+	report_limit(report, &result->limit);
+	report_flag(report, "changed", result->limit_changed);
+	report_end(report);
+	report_flag(report, "keys_changed", result->keys_changed);
+	if (arguments->format == REPORT_JSON) /* in text it is on stderr already */
+		report_string(report, "warning", result->warning[0] ? result->warning : NULL);
+	return report_finish(report);
+}
+
+static int run(const struct arguments *arguments)
+{
+	const struct argument *options = arguments->options;
+	struct control_attach want = {
+		.interface = arguments->operands[0].text,
+		.netns = options[NETNS].text,
+		.mode = (enum control_mode)options[MODE].number,
+		.has_exempt_rate = options[EXEMPT_RATE].given,
+		.exempt_rate = options[EXEMPT_RATE].rate,
+		.key4 = (uint8_t)options[KEY4].number,
+		.key6 = (uint8_t)options[KEY6].number,
+		.sources = (uint32_t)options[SOURCES].number,
+	};
+	struct control_attach_result result = {0};
+	struct failure why;
+	int status = limit_wanted(arguments, &want);
+
+	if (status)
+		return status;
+	if (control_attach(&want, &result, &why))
+		return failed(&why, "attach to '%s'", want.interface);
+	notice_changes(&result);
+	return report_attached(arguments, &want, &result);
+}
+
+const struct command command_attach = {
+	.name = "attach",
+	.summary = "limit every source that sends to an interface",
+	.description =
+		"Attaches weir to an interface: from then on each source may send what the\n"
+		"limit allows, and what exceeds it is dropped. The command ends, limiting goes\n"
+		"on until weir detach or a reboot. A second interface joins the first: they\n"
+		"share limits and sources. On an interface that has weir already, the program\n"
+		"is replaced without a gap; what is not given is kept.",
+	.examples = "weir attach eth0 --rate 20k/s --capacity 40k\n"
+		    "weir attach eth1 --netns blue --key4 24 --key6 56\n",
+	.operands = operands,
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* weir: the table of commands. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+const struct command *const commands[] = {
+	&command_attach,
+	&command_detach,
+	&command_limit_set,
+	&command_limit_list,
+	&command_status,
+	&command_sources,
+	&command_show,
+	&command_forget,
+	&command_completion,
+	&command_help,
+	NULL,
+};
+
+bool command_is_in(const struct command *command, const char *name)
+{
+	size_t length = strlen(name);
+
+	return !strncmp(command->name, name, length) &&
+	       (!command->name[length] || command->name[length] == ' ');
+}
+
+static const struct command *command_find(const char *name)
+{
+	for (size_t i = 0; commands[i]; i++) {
+		if (!strcmp(commands[i]->name, name))
+			return commands[i];
+	}
+	return NULL;
+}
+
+static bool is_group(const char *word)
+{
+	for (size_t i = 0; commands[i]; i++) {
+		if (command_is_in(commands[i], word))
+			return true;
+	}
+	return false;
+}
+
+static int command_run(const struct command *command, char *const *words)
+{
+	struct arguments arguments;
+	struct failure why;
+
+	if (arguments_parse(command, words, &arguments, &why))
+		return misuse(command, "%s", why.reason);
+	if (arguments.help)
+		return help_show(command->name, arguments.format);
+	return command->run(&arguments);
+}
+
+/* A group's word alone, or with options, means its list. */
+static int group_run(char *const *words)
+{
+	bool is_list = !words[1] || words[1][0] == '-';
+	char name[64];
+
+	if (is_list && words[1] && (!strcmp(words[1], "--help") || !strcmp(words[1], "-h")))
+		return help_show(words[0], REPORT_TEXT);
+	snprintf(name, sizeof(name), "%s %s", words[0], is_list ? "list" : words[1]);
+	if (!command_find(name))
+		return misuse(NULL, "cannot find command '%s'", name);
+	return command_run(command_find(name), words + (is_list ? 1 : 2));
+}
+
+static int version_show(void)
+{
+	puts("weir " WEIR_VERSION);
+	return output_finish();
+}
+
+int main(int argc, char **argv)
+{
+	/* A reader that went away is seen as EPIPE where it is written to. */
+	signal(SIGPIPE, SIG_IGN);
+	if (argc < 2)
+		return help_show(NULL, REPORT_TEXT);
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+		return command_run(&command_help, argv + 2);
+	if (!strcmp(argv[1], "--version"))
+		return argc == 2 ? version_show()
+				 : misuse(NULL, "cannot use '%s': --version stands alone", argv[2]);
+	if (command_find(argv[1]))
+		return command_run(command_find(argv[1]), argv + 2);
+	if (is_group(argv[1]))
+		return group_run(argv + 1);
+	return misuse(NULL, "cannot find command '%s'", argv[1]);
+}

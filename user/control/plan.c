@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* What an attach is going to do, and why it may not. Changes nothing. */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <net/if.h>
+#include <string.h>
+
+#include "control/attachment.h"
+#include "control/config.h"
+#include "control/records.h"
+
+#define KEY4_DEFAULT 32
+#define KEY6_DEFAULT 64
+
+int attachment_check(const struct control_attach *want, struct failure *why)
+{
+	if (!want->interface || !want->interface[0] || strlen(want->interface) >= WEIR_NAME_SIZE)
+		return failure_set(why, EINVAL, "a name of an interface has 1 to %d characters",
+				   WEIR_NAME_SIZE - 1);
+	if (want->key4 > 32 || want->key6 > 128)
+		return failure_set(why, ERANGE, "keys have at most 32 (IPv4) and 128 (IPv6) bits");
+	return 0;
+}
+
+static int check_sources(const struct attachment *attachment, struct failure *why)
+{
+	struct bpf_map_info entries = {0};
+	uint32_t size = sizeof(entries);
+	int err;
+
+	if (!attachment->shares || !attachment->want->sources)
+		return 0;
+	if (bpf_obj_get_info_by_fd(attachment->control.fds[PIN_ENTRIES], &entries, &size))
+		return failure_set(why, errno, "cannot read how many sources there is room for");
+	if (entries.max_entries == attachment->want->sources)
+		return 0;
+	err = failure_set(why, EBUSY,
+			  "there is room for %u sources, which cannot change while "
+			  "weir is attached",
+			  entries.max_entries);
+	failure_hint(why, "leave --sources out, or 'weir detach --all' first: buckets then start "
+			  "full");
+	return err;
+}
+
+static int check_mode(const struct attachment *attachment, struct failure *why)
+{
+	enum control_mode mode = attachment->want->mode;
+	struct weir_interface record;
+	int err;
+
+	if (!attachment->occupied || mode == CONTROL_MODE_AUTO)
+		return 0;
+	err = records_read(&attachment->control, attachment->slot, &record, why);
+	if (err || record.generic == (mode == CONTROL_MODE_GENERIC))
+		return err;
+	err = failure_set(why, EBUSY, "it is attached in %s mode, which cannot change while it is",
+			  record.generic ? "generic" : "native");
+	failure_hint(why, "'weir detach %s' first", attachment->want->interface);
+	return err;
+}
+
+/* One second's worth. */
+static uint64_t exempt_capacity(const struct rate *rate)
+{
+	uint64_t tokens = (uint64_t)((unsigned __int128)rate->count * 1000000000 / rate->period_ns);
+
+	return tokens ? tokens : 1;
+}
+
+static int plan_budget(struct attachment *attachment, struct failure *why)
+{
+	struct control_limit budget = {.rate = {CONTROL_EXEMPT_RATE, 1000000000}};
+	int err;
+
+	if (attachment->want->has_exempt_rate)
+		budget.rate = attachment->want->exempt_rate;
+	else if (attachment->occupied)
+		return 0;
+	if (!budget.rate.count || !budget.rate.period_ns)
+		return failure_set(why, ERANGE, "the exempt rate must not be zero");
+	budget.capacity = exempt_capacity(&budget.rate);
+	err = config_limit_build(&budget, &attachment->next.budgets[attachment->slot], why);
+	return err && why ? failure_set(why, err, "exempt rate: %s", why->reason) : err;
+}
+
+static int plan_limit(struct attachment *attachment, struct failure *why)
+{
+	int err;
+
+	if (attachment->want->has_limit)
+		return config_limit_build(&attachment->want->limit,
+					  &attachment->next.limits[WEIR_LIMIT_DEFAULT], why);
+	if (attachment->shares)
+		return 0;
+	err = failure_set(why, EINVAL, "the first attach needs a limit");
+	failure_hint(why, "give it one, such as --rate 1000/s");
+	return err;
+}
+
+static void plan_keys(struct attachment *attachment)
+{
+	const struct control_attach *want = attachment->want;
+	uint8_t key4 = attachment->shares ? attachment->next.key4 : KEY4_DEFAULT;
+	uint8_t key6 = attachment->shares ? attachment->next.key6 : KEY6_DEFAULT;
+
+	config_keys_set(&attachment->next, want->key4 ? want->key4 : key4,
+			want->key6 ? want->key6 : key6);
+}
+
+int attachment_plan(struct attachment *attachment, struct failure *why)
+{
+	int err = check_sources(attachment, why);
+
+	if (!err)
+		err = check_mode(attachment, why);
+	if (err)
+		return err;
+	if (attachment->shares)
+		attachment->next = *config_policy(&attachment->control);
+	err = plan_limit(attachment, why);
+	if (!err)
+		err = plan_budget(attachment, why);
+	plan_keys(attachment);
+	return err;
+}

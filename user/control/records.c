@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+#include "control/records.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/device.h"
+
+int records_read(const struct control *control, unsigned int slot, struct weir_interface *ret,
+		 struct failure *why)
+{
+	struct weir_interface record;
+
+	if (bpf_map_lookup_elem(control->fds[PIN_INTERFACES], &slot, &record))
+		return failure_set(why, errno, "cannot read which interface holds slot %u: %s",
+				   slot, strerror(errno));
+	record.name[sizeof(record.name) - 1] = '\0';
+	record.netns[sizeof(record.netns) - 1] = '\0';
+	*ret = record;
+	return 0;
+}
+
+static int counters_clear(const struct control *control, unsigned int slot)
+{
+	int cpus = libbpf_num_possible_cpus();
+	struct weir_counters *zero;
+	int err = 0;
+
+	if (cpus < 0)
+		return cpus;
+	zero = calloc((size_t)cpus, sizeof(*zero));
+	if (!zero)
+		return -ENOMEM;
+	if (bpf_map_update_elem(control->fds[PIN_COUNTERS], &slot, zero, BPF_ANY))
+		err = -errno;
+	free(zero);
+	return err;
+}
+
+static int budget_clear(const struct control *control, unsigned int slot)
+{
+	struct weir_budget full = {0}; /* of whichever epoch: another one counts as full too */
+
+	return bpf_map_update_elem(control->fds[PIN_BUDGETS], &slot, &full, BPF_ANY) ? -errno : 0;
+}
+
+int records_clear(const struct control *control, unsigned int slot, struct failure *why)
+{
+	int err = counters_clear(control, slot);
+
+	if (!err)
+		err = budget_clear(control, slot);
+	return err ? failure_set(why, err, "cannot clear slot %u: %s", slot, strerror(-err)) : 0;
+}
+
+int records_write(const struct control *control, unsigned int slot,
+		  const struct weir_interface *record, struct failure *why)
+{
+	if (bpf_map_update_elem(control->fds[PIN_INTERFACES], &slot, record, BPF_ANY))
+		return failure_set(why, errno, "cannot write which interface holds slot %u: %s",
+				   slot, strerror(errno));
+	return 0;
+}
+
+static void counters_add(struct weir_counters *sum, const struct weir_counters *counters)
+{
+	for (int i = 0; i < WEIR_VERDICT_MAX; i++) {
+		sum->verdicts[i].packets += counters->verdicts[i].packets;
+		sum->verdicts[i].bytes += counters->verdicts[i].bytes;
+	}
+	for (int i = 0; i < WEIR_CAUSE_MAX; i++)
+		sum->causes[i] += counters->causes[i];
+}
+
+int records_count(const struct control *control, unsigned int slot, struct weir_counters *ret,
+		  struct failure *why)
+{
+	int cpus = libbpf_num_possible_cpus();
+	struct weir_counters *each;
+	int err = 0;
+
+	each = calloc(cpus > 0 ? (size_t)cpus : 1, sizeof(*each));
+	if (!each)
+		return failure_set(why, ENOMEM, "not enough memory");
+	if (cpus < 0)
+		err = cpus;
+	else if (bpf_map_lookup_elem(control->fds[PIN_COUNTERS], &slot, each))
+		err = -errno;
+	memset(ret, 0, sizeof(*ret));
+	for (int cpu = 0; !err && cpu < cpus; cpu++)
+		counters_add(ret, &each[cpu]);
+	free(each);
+	return err ? failure_set(why, err, "cannot read the counters: %s", strerror(-err)) : 0;
+}
+
+/* Whether the slot's interface goes by this name: its present one if it can be seen. */
+static bool record_is(const struct control *control, const struct slot *slot, const char *name,
+		      const char *netns)
+{
+	struct weir_interface record;
+
+	if (records_read(control, slot->number, &record, NULL) || strcmp(record.netns, netns))
+		return false;
+	device_name_now(slot->ifindex, record.netns, slot->program_id, record.name);
+	return !strcmp(record.name, name);
+}
+
+struct slot *records_find(const struct control *control, const struct slots *slots,
+			  const char *name, const char *netns)
+{
+	struct slot *gone = NULL;
+
+	for (size_t i = 0; i < slots->count; i++) {
+		if (!record_is(control, &slots->at[i], name, netns ? netns : ""))
+			continue;
+		if (slots->at[i].ifindex)
+			return &slots->at[i];
+		gone = &slots->at[i];
+	}
+	return gone;
+}
+
+static void list_append(char *list, size_t size, const struct weir_interface *record)
+{
+	size_t length = strlen(list);
+
+	snprintf(list + length, size - length, "%s%s%s%s%s", length ? ", " : "", record->name,
+		 record->netns[0] ? " (netns " : "", record->netns, record->netns[0] ? ")" : "");
+}
+
+void records_list(const struct control *control, const struct slots *slots, char *buf, size_t size)
+{
+	struct weir_interface record;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < slots->count; i++) {
+		if (records_read(control, slots->at[i].number, &record, NULL))
+			continue;
+		device_name_now(slots->at[i].ifindex, record.netns, slots->at[i].program_id,
+				record.name);
+		list_append(buf, size, &record);
+	}
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Objects that hold only scalars, as a table with a row for each. */
+#ifndef WEIR_REPORT_TABLE_H
+#define WEIR_REPORT_TABLE_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* A list of objects, or an object of objects: then the first column is their names, under name.
+ * What a row lacks is "-". 0 or -ENOMEM. */
+int report_table_write(const char *name, const json_t *objects, size_t indent, FILE *out);
+
+#endif
