@@ -3,16 +3,7 @@
  * most samples write it. */
 #include "weir.bpf.c"
 
-/* Sources that the prelude goes through, 10.0.0.0 and those after it. */
-__u32 bench_sources = 1;
-__u32 bench_turn;
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u32);
-} bench_target SEC(".maps");
+#include "../prog/prelude.h"
 
 struct plain_bucket {
 	__u64 tokens;
@@ -25,22 +16,6 @@ struct {
 	__type(key, struct weir_key);
 	__type(value, struct plain_bucket);
 } plain_buckets SEC(".maps");
-
-SEC("xdp.frags")
-int prelude(struct xdp_md *ctx)
-{
-	__u8 *begin = (__u8 *)(long)ctx->data;
-	__u8 *end = (__u8 *)(long)ctx->data_end;
-	__u32 turn = bench_turn;
-
-	if (begin + ETH_HLEN + sizeof(struct iphdr) > end)
-		return XDP_ABORTED;
-	*(__be32 *)(begin + ETH_HLEN + offsetof(struct iphdr, saddr)) =
-		parse_swap32(0x0a000000 + turn);
-	bench_turn = turn + 1 >= bench_sources ? 0 : turn + 1;
-	bpf_tail_call(ctx, &bench_target, 0);
-	return XDP_ABORTED;
-}
 
 SEC("xdp.frags")
 int drop_all(struct xdp_md *ctx)

@@ -116,9 +116,8 @@ static double run_over(const struct bench *bench, enum contender who, uint32_t s
 
 	if (sources == 1)
 		return run(bench, bench->programs[who], packets);
-	bench->skel->bss->bench_turn = 0;
-	bench->skel->data->bench_sources = sources;
-	bpf_map_update_elem(bpf_map__fd(bench->skel->maps.bench_target), &zero,
+	bench->skel->data->prelude_sources = sources;
+	bpf_map_update_elem(bpf_map__fd(bench->skel->maps.prelude_target), &zero,
 			    &bench->programs[who], BPF_ANY);
 	return run(bench, bench->prelude, packets);
 }

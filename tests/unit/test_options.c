@@ -31,13 +31,13 @@ static const struct argument_spec options[] = {
 	[KEY4] = {.name = "key4", .value = "BITS", .kind = VALUE_LENGTH, .max = 32},
 	[NETNS] = {.name = "netns", .value = "NAME", .kind = VALUE_NETNS},
 	[ALL] = {.name = "all"},
-	{NULL},
+	{.name = NULL},
 };
 
 static const struct argument_spec operands[] = {
 	[IFACE] = {.name = "IFACE", .kind = VALUE_INTERFACE, .required = true},
 	[ADDRESS] = {.name = "ADDRESS", .kind = VALUE_PREFIX},
-	{NULL},
+	{.name = NULL},
 };
 
 static const struct command command = {.name = "try", .operands = operands, .options = options};
@@ -45,7 +45,7 @@ static const struct command bare = {.name = "bare"};
 
 static const struct argument_spec needed[] = {
 	{.name = "rate", .value = "RATE", .kind = VALUE_RATE, .required = true},
-	{NULL},
+	{.name = NULL},
 };
 static const struct command demanding = {.name = "demand", .options = needed};
 

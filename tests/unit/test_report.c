@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,7 +150,7 @@ static void a_printed_report_has_left_the_buffer(void **state)
 	FILE *out;
 
 	(void)state;
-	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
 	out = fdopen(ends[1], "w");
 	report_string(report, "x", "x");
 	assert_int_equal(report_print(report, out), 0);

@@ -179,6 +179,26 @@ static void objects_that_differ_are_under_headings(void **state)
 			      "    events: 4\n");
 }
 
+static void an_object_with_one_scalar_more_is_not_alike(void **state)
+{
+	struct report *report = report_new(REPORT_TEXT);
+
+	(void)state;
+	report_object(report, "both");
+	report_object(report, "one");
+	report_count(report, "packets", 1);
+	report_end(report);
+	tell_packets(report, "another", 2, 3);
+	report_end(report);
+	assert_prints(report, "both:\n"
+			      "  one:\n"
+			      "    packets: 1\n"
+			      "\n"
+			      "  another:\n"
+			      "    packets: 2\n"
+			      "    bytes: 3\n");
+}
+
 static void a_flat_list_is_a_table(void **state)
 {
 	struct report *report = report_new(REPORT_TEXT);
@@ -376,6 +396,7 @@ int main(void)
 		cmocka_unit_test(objects_alike_are_a_table),
 		cmocka_unit_test(one_object_in_an_object_is_a_table_of_one),
 		cmocka_unit_test(objects_that_differ_are_under_headings),
+		cmocka_unit_test(an_object_with_one_scalar_more_is_not_alike),
 		cmocka_unit_test(a_flat_list_is_a_table),
 		cmocka_unit_test(what_a_row_lacks_is_a_dash_on_the_columns_side),
 		cmocka_unit_test(a_column_with_text_stands_to_the_left),

@@ -21,7 +21,7 @@ static const struct argument_spec operands[] = {
 	 .summary = "the network interface",
 	 .kind = VALUE_INTERFACE,
 	 .required = true},
-	{NULL},
+	{.name = NULL},
 };
 
 static const struct argument_spec options[] = {
@@ -69,7 +69,7 @@ static const struct argument_spec options[] = {
 				    "discovery, DHCP, multicast reports, link-local;\n"
 				    "default 10k/s",
 			 .kind = VALUE_RATE},
-	{NULL},
+	{.name = NULL},
 };
 
 /* The limit in force, which keeps what the command line leaves out; the first attach has none. */

@@ -6,7 +6,7 @@ enum { ALL, NETNS };
 
 static const struct argument_spec operands[] = {
 	{.name = "IFACE", .summary = "the network interface", .kind = VALUE_INTERFACE},
-	{NULL},
+	{.name = NULL},
 };
 
 static const struct argument_spec options[] = {
@@ -15,7 +15,7 @@ static const struct argument_spec options[] = {
 		   .value = "NAME",
 		   .summary = "the network namespace given to weir attach",
 		   .kind = VALUE_NETNS},
-	{NULL},
+	{.name = NULL},
 };
 
 static int run(const struct arguments *arguments)

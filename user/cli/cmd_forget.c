@@ -10,12 +10,12 @@ static const struct argument_spec operands[] = {
 	{.name = "ADDRESS",
 	 .summary = "an address of the source, such as 203.0.113.9",
 	 .kind = VALUE_PREFIX},
-	{NULL},
+	{.name = NULL},
 };
 
 static const struct argument_spec options[] = {
 	[ALL] = {.name = "all", .summary = "every source"},
-	{NULL},
+	{.name = NULL},
 };
 
 /* A source without an entry has a full bucket already. */

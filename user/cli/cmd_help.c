@@ -8,7 +8,7 @@ static const struct argument_spec operands[] = {
 	{.name = "WORD",
 	 .summary = "the command's second word, as in limit set",
 	 .kind = VALUE_TEXT},
-	{NULL},
+	{.name = NULL},
 };
 
 static bool exists(const char *name)

@@ -13,7 +13,7 @@ static const struct argument_spec operands[] = {
 	 .kind = VALUE_CHOICE,
 	 .required = true,
 	 .choices = names},
-	{NULL},
+	{.name = NULL},
 };
 
 static const struct argument_spec options[] = {
@@ -27,7 +27,7 @@ static const struct argument_spec options[] = {
 		      .value = "COUNT",
 		      .summary = CAPACITY_HELP,
 		      .kind = VALUE_COUNT},
-	{NULL},
+	{.name = NULL},
 };
 
 static int set(const struct arguments *arguments)

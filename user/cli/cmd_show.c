@@ -11,7 +11,7 @@ static const struct argument_spec operands[] = {
 	 .summary = "an address of the source, such as 203.0.113.9",
 	 .kind = VALUE_PREFIX,
 	 .required = true},
-	{NULL},
+	{.name = NULL},
 };
 
 /* A source without an entry: its bucket is full. */

@@ -27,7 +27,7 @@ static const struct argument_spec options[] = {
 			     "packets, or those seen last",
 		  .kind = VALUE_CHOICE,
 		  .choices = orders},
-	{NULL},
+	{.name = NULL},
 };
 
 static void report_rows(struct report *report, const struct control_source *sources, size_t count)

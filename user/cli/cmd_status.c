@@ -14,7 +14,7 @@ static const struct argument_spec options[] = {
 		   .kind = VALUE_DURATION,
 		   .min = 10000000ULL,
 		   .max = 24 * 3600 * 1000000000ULL},
-	{NULL},
+	{.name = NULL},
 };
 
 static int interface_append(const struct control_interface *interface, void *arg)

@@ -91,13 +91,18 @@ void cell_of_text(struct cell *ret, const char *text)
 	ret->kind = *text ? CELL_TEXT : CELL_MISSING;
 }
 
-void cell_of_label(struct cell *ret, const char *key)
+static void label_format(char buf[CELL_TEXT_SIZE], const char *key)
 {
 	int length = (int)strlen(key) - (key_ends_in(key, "_ns") ? 3 : 0);
 
-	snprintf(ret->own, sizeof(ret->own), "%.*s", length, key);
-	for (char *underline = ret->own; (underline = strchr(underline, '_'));)
+	snprintf(buf, CELL_TEXT_SIZE, "%.*s", length, key);
+	for (char *underline = buf; (underline = strchr(underline, '_'));)
 		*underline = ' ';
+}
+
+void cell_of_label(struct cell *ret, const char *key)
+{
+	label_format(ret->own, key);
 	cell_of_text(ret, ret->own);
 }
 

@@ -27,7 +27,7 @@ struct table {
 	size_t column_count;
 	struct row *rows;
 	struct column *columns;
-	json_t *keys; /* holds the columns' text; its own values are of no account */
+	json_t *keys; /* the columns', which it holds; its values are null */
 };
 
 static void cell_of_row(struct cell *ret, const struct column *column, const struct row *row)
@@ -69,18 +69,30 @@ static int rows_collect(struct table *table, const json_t *objects)
 	return 0;
 }
 
-/* The keys of all rows, in the order in which they first occur. */
-static json_t *keys_collect(const struct table *table)
+static int keys_add(json_t *keys, json_t *fields)
 {
-	json_t *keys = json_object();
+	const char *key;
+	json_t *value;
 
-	for (size_t i = 0; keys && i < table->row_count; i++) {
-		if (json_object_update_missing(keys, (json_t *)table->rows[i].fields)) {
-			json_decref(keys);
-			return NULL;
-		}
+	json_object_foreach(fields, key, value)
+	{
+		if (!json_object_get(keys, key) && json_object_set_new(keys, key, json_null()))
+			return -ENOMEM;
 	}
-	return keys;
+	return 0;
+}
+
+/* The keys of all rows, in the order in which they first occur. */
+static int keys_collect(struct table *table)
+{
+	int err = 0;
+
+	table->keys = json_object();
+	if (!table->keys)
+		return -ENOMEM;
+	for (size_t i = 0; !err && i < table->row_count; i++)
+		err = keys_add(table->keys, (json_t *)table->rows[i].fields);
+	return err;
 }
 
 static void column_measure(struct column *column, const struct table *table)
@@ -113,15 +125,17 @@ static int columns_collect(struct table *table, const char *name)
 	const char *key;
 	json_t *value;
 
-	table->keys = keys_collect(table);
-	if (!table->keys)
+	if (keys_collect(table))
 		return -ENOMEM;
 	table->columns = calloc(json_object_size(table->keys) + 1, sizeof(*table->columns));
 	if (!table->columns)
 		return -ENOMEM;
 	if (table->row_count && table->rows[0].name)
 		column_add(table, name, NULL);
-	json_object_foreach(table->keys, key, value) column_add(table, key, key);
+	json_object_foreach(table->keys, key, value)
+	{
+		column_add(table, key, key);
+	}
 	return 0;
 }
 
