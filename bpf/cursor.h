@@ -43,7 +43,7 @@ struct cursor {
 		opaque;                             \
 	})
 #else
-#define parse_opaque(value) (value)
+#define parse_opaque(value) ((__typeof__(value))(value))
 #endif
 
 /* Leaves an offset below 4096 as it is, and the verifier without an idea of it: what comes after a

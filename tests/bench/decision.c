@@ -24,7 +24,7 @@
 #include "weir.h"
 
 #define NS_PER_SEC    1000000000ULL
-#define ROUNDS	      15
+#define ROUNDS	      25
 #define RUN_PACKETS   200000 /* of one program in one round */
 #define HOT_PACKETS   4000000
 #define CPUS	      2

@@ -17,16 +17,14 @@
 static inline enum parsed native_parse(const uint8_t *frame, uint32_t frame_bytes,
 				       uint32_t readable_bytes, struct packet *ret_packet)
 {
+	struct cursor cursor = {.frame_bytes = frame_bytes};
 	uint8_t *copy = malloc(readable_bytes ? readable_bytes : 1);
-	struct cursor cursor = {
-		.begin = copy,
-		.end = copy + readable_bytes,
-		.frame_bytes = frame_bytes,
-	};
 	enum parsed parsed;
 
 	if (!copy)
 		abort();
+	cursor.begin = copy;
+	cursor.end = copy + readable_bytes;
 	memcpy(copy, frame, readable_bytes);
 	parsed = parse_packet(&cursor, ret_packet);
 	free(copy);

@@ -196,7 +196,7 @@ static void a_packet_cut_anywhere_is_malformed(void **state)
 }
 
 /* Runs a frame of which only the first bytes are linear; -EINVAL where the kernel's test run
- * cannot do that (it can since 6.18). */
+ * cannot do that. */
 static int program_run_split(const struct program *program, uint32_t linear)
 {
 	struct xdp_md context = {.data_end = linear};
@@ -227,7 +227,7 @@ static void headers_beyond_the_linear_part_are_found(void **state)
 	(void)state;
 	packet_case_build(packets_ipv4, &frame);
 	if (program_run_split(&programs[0], 14) == -EINVAL) {
-		print_message("# this kernel's test run takes no frame in parts (6.18 does)\n");
+		print_message("# this kernel's test run does not take a frame in parts\n");
 		skip();
 	}
 	for (i = 0; i < PACKET_CASES; i++) {
