@@ -13,6 +13,7 @@ set -euo pipefail
 
 PHASE_SECONDS=8
 PER_SECOND=20 # requests, and pings
+CLIENT_CPU=0  # not the flood's, which would pause while the client sends
 INTERVAL_SECONDS=0.05
 ANSWER_SECONDS_MAX=2
 FLOOD_PER_SECOND=2000000
@@ -82,7 +83,7 @@ request_steadily() {
 
 	: >"$TESTBED_DIR/requests"
 	for ((i = 0; i < count; i++)); do
-		testbed_start client curl -s -o /dev/null --max-time $ANSWER_SECONDS_MAX \
+		testbed_start client taskset -c $CLIENT_CPU curl -s -o /dev/null --max-time $ANSWER_SECONDS_MAX \
 			-w '%{http_code} %{time_total}\n' http://$SERVER/ >>"$TESTBED_DIR/requests"
 		pids+=("$!")
 		testbed_pause $INTERVAL_SECONDS
@@ -103,7 +104,7 @@ phase() {
 	local ping_pid flooded='-' answered total loss
 
 	[ "$2" = quiet ] || start_flood
-	testbed_start client ping -q -i $INTERVAL_SECONDS -W 1 \
+	testbed_start client taskset -c $CLIENT_CPU ping -q -i $INTERVAL_SECONDS -W 1 \
 		-c $((PHASE_SECONDS * PER_SECOND)) $SERVER >"$TESTBED_DIR/ping"
 	ping_pid=$!
 	request_steadily

@@ -60,6 +60,18 @@ static __always_inline __be16 check_with(__u32 source)
 /* The largest offset of a source: Ethernet, one VLAN tag, IPv6. */
 #define OFFSET_MAX 63
 
+/* Whoever receives a tagged frame takes the tag out of the very memory that is sent again. */
+static __always_inline bool write_link(__u8 *begin, const __u8 *end)
+{
+	int i;
+
+	if (begin + FLOOD_LINK_BYTES > end)
+		return false;
+	for (i = 0; i < FLOOD_LINK_BYTES; i++)
+		begin[i] = plan.link[i];
+	return true;
+}
+
 SEC("xdp")
 int flood(struct xdp_md *ctx)
 {
@@ -70,6 +82,8 @@ int flood(struct xdp_md *ctx)
 	__u32 address;
 
 	if (source + sizeof(__be32) > end || check + sizeof(__be16) > end || !is_due())
+		return XDP_DROP;
+	if (plan.tagged && !write_link(begin, end))
 		return XDP_DROP;
 	address = next_source();
 	sent++;

@@ -23,10 +23,12 @@
 #include "flood.h"
 #include "flood.skel.h"
 
-#define NSEC_PER_SEC   1000000000ULL
-#define SECONDS_MAX    600
-#define BURST_PACKETS  65536 /* one system call's; a deadline is looked at in between */
-#define BATCH_FRAMES   64    /* a quarter of a veth's ring, so that none is lost for want of room */
+#define NSEC_PER_SEC 1000000000ULL
+#define SECONDS_MAX  600
+/* One system call's. The call then takes milliseconds to end; a deadline is looked at in between.
+ */
+#define BURST_PACKETS  1048576
+#define BATCH_FRAMES   64 /* a quarter of a veth's ring, so that none is lost for want of room */
 #define FRAME_SIZE_MAX 1514
 #define PAYLOAD_SIZE   18 /* fills an untagged IPv4 frame to the 60 bytes of the shortest */
 #define VLAN_SIZE      4
@@ -61,7 +63,8 @@ static void frame_append(struct frame *frame, const void *bytes, size_t size)
 	frame->size += size;
 }
 
-static void frame_append_link(struct frame *frame, const struct request *want)
+static void frame_append_link(struct frame *frame, const struct request *want,
+			      struct flood_plan *plan)
 {
 	static const uint8_t from[ETH_ALEN] = {2, 0, 0, 0, 0xf1, 0x0d};
 	uint16_t type = htons(want->ipv6 ? ETH_P_IPV6 : ETH_P_IP);
@@ -72,6 +75,9 @@ static void frame_append_link(struct frame *frame, const struct request *want)
 	if (want->vlan)
 		frame_append(frame, tag, VLAN_SIZE);
 	frame_append(frame, &type, sizeof(type));
+	plan->tagged = want->vlan != 0;
+	if (plan->tagged)
+		memcpy(plan->link, frame->bytes, sizeof(plan->link));
 }
 
 static int frame_append_ipv4(struct frame *frame, const struct request *want,
@@ -120,7 +126,7 @@ static int frame_build(const struct request *want, struct frame *frame, struct f
 	int err;
 
 	udp.len = htons(sizeof(udp) + PAYLOAD_SIZE);
-	frame_append_link(frame, want);
+	frame_append_link(frame, want, plan);
 	err = want->ipv6 ? frame_append_ipv6(frame, want, plan)
 			 : frame_append_ipv4(frame, want, plan);
 	if (err)

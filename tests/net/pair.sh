@@ -52,15 +52,20 @@ flood() {
 		--dst-ip "$destination" --src-ip "$source" "$@"
 }
 
-# flood_start OPTION...: as flood, in the background; flood_wait waits, and sets flood_sent and
-# flood_seconds.
+# flood_start OPTION...: as flood, in the background, and here already. flood_wait waits, and sets
+# flood_seconds and flood_arrived: what the cable's ring had room for.
 flood_start() {
 	local before
 
 	before=$(dropped)
+	ring_before=$(ring_dropped)
 	flood "$@" >"$TESTBED_DIR/flood" &
 	flood_pid=$!
 	testbed_until 10 flood_arrives "$before"
+}
+
+ring_dropped() {
+	testbed_in server ip -json -statistics link show "${DEV:-eth0}" | jq '.[0].stats64.rx.dropped'
 }
 
 flood_arrives() {
@@ -69,7 +74,7 @@ flood_arrives() {
 
 flood_wait() {
 	wait "$flood_pid"
-	flood_sent=$(jq .sent "$TESTBED_DIR/flood")
+	flood_arrived=$(($(jq .sent "$TESTBED_DIR/flood") - $(ring_dropped) + ring_before))
 	flood_seconds=$(jq .seconds "$TESTBED_DIR/flood")
 }
 

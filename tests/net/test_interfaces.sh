@@ -17,12 +17,13 @@ has_xdp() {
 }
 
 object_ids() {
-	local pin
+	local pin kind
 
 	for pin in "$TESTBED_PINS"/*; do
-		bpftool -j map show pinned "$pin" 2>/dev/null | jq -r '"map \(.id // empty)"'
-		bpftool -j prog show pinned "$pin" 2>/dev/null | jq -r '"prog \(.id // empty)"'
-		bpftool -j link show pinned "$pin" 2>/dev/null | jq -r '"link \(.id // empty)"'
+		for kind in map prog link; do
+			{ bpftool -j "$kind" show pinned "$pin" 2>/dev/null || :; } |
+				jq -r --arg kind "$kind" '"\($kind) \(.id // empty)"'
+		done
 	done
 }
 

@@ -6,23 +6,23 @@
 . "$(dirname "$0")/pair.sh"
 
 FLOODER=198.51.100.7
-COUNT=200000
 
 pair_open
 tap_equal 'attach in native mode says so' 'new native true' "$(attach --mode native \
 	--rate 1/h --capacity 100 --json | jq -r '[.attached, .mode, .program_id > 0] | join(" ")')"
-flood $FLOODER --packets $COUNT >/dev/null
+flood_start $FLOODER --packets 200000
+flood_wait
 tap_equal 'a source gets its capacity, to the packet' 100 "$(passed)"
-tap_equal 'the rest is dropped and counted' $((COUNT - 100)) "$(dropped)"
+tap_equal 'the rest is dropped and counted' $((flood_arrived - 100)) "$(dropped)"
 tap_equal 'bytes are those of the whole frames' \
-	"$((100 * FRAME_BYTES)) $(((COUNT - 100) * FRAME_BYTES))" \
+	"$((100 * FRAME_BYTES)) $(((flood_arrived - 100) * FRAME_BYTES))" \
 	"$(from_status '.verdicts | [.pass.bytes, .drop_rate.bytes] | join(" ")')"
-tap_equal 'every packet has one verdict' $COUNT "$(judged)"
-tap_equal 'sources says the same' "$FLOODER 100 $((COUNT - 100))" "$(weir sources --json |
+tap_equal 'every packet has one verdict' "$flood_arrived" "$(judged)"
+tap_equal 'sources says the same' "$FLOODER 100 $((flood_arrived - 100))" "$(weir sources --json |
 	jq -r '.sources[0] | [.address, .passed, .dropped] | join(" ")')"
-tap_equal 'and so does show' "100 $((COUNT - 100))" "$(source_counts $FLOODER)"
+tap_equal 'and so does show' "100 $((flood_arrived - 100))" "$(source_counts $FLOODER)"
 flood $FLOODER --packets 1000 >/dev/null
-tap_equal 'an empty bucket stays empty' "100 $((COUNT + 900))" "$(source_counts $FLOODER)"
+tap_equal 'an empty bucket stays empty' "100 $((flood_arrived + 900))" "$(source_counts $FLOODER)"
 
 tap_equal 'forget finds the source' 1 "$(weir forget $FLOODER --json | jq .forgotten)"
 tap_equal 'and fills its bucket' 100 "$(weir show $FLOODER --json | jq '.tokens | round')"

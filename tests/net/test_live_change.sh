@@ -38,7 +38,7 @@ flood_start 198.51.100.9 --seconds 3
 tap_check '40 changes under a flood' change_often
 flood_wait
 tap_equal 'nothing passed but the first capacity' 560 "$(passed)"
-tap_equal 'and every packet was judged' $((400 + 5000 + flood_sent)) "$(judged)"
+tap_equal 'and every packet was judged' $((400 + 5000 + flood_arrived)) "$(judged)"
 tap_equal 'none of them untracked' 0 "$(from_status .verdicts.pass_untracked.packets)"
 tap_equal 'nor contended' 0 "$(from_status .verdicts.drop_contended.packets)"
 

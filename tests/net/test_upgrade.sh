@@ -29,14 +29,17 @@ tap_true 'by another one' "$(program_id) != $first"
 wait "$ping_pid" || :
 flood_wait
 tap_equal 'no ping was lost' 150 "$(cat "$TESTBED_DIR/pings")"
-tap_equal 'no packet went unlimited' "1000 $((flood_sent - 1000))" \
+tap_equal 'no packet went unlimited' "1000 $((flood_arrived - 1000))" \
 	"$(source_counts 198.51.100.7)"
-tap_equal 'every packet was judged' $((flood_sent + 150)) "$(judged)"
+tap_equal 'every packet was judged' $((flood_arrived + 150)) "$(judged)"
 tap_equal 'none of them untracked' 0 "$(from_status .verdicts.pass_untracked.packets)"
 tap_equal 'another capacity comes with it' true \
 	"$(attach --rate 1/h --capacity 500 --json | jq .limit.changed)"
-tap_equal 'and another key length starts with full buckets, and says so' 'true 500' \
-	"$(attach --key4 24 --json | jq .keys_changed) $(weir show 198.51.100.7 --json | jq .tokens)"
+tap_equal 'and another key length' true "$(attach --key4 24 --json 2>"$TESTBED_DIR/err" |
+	jq .keys_changed)"
+tap_check 'which starts with full buckets, and says so' grep -q 'every bucket starts full' \
+	"$TESTBED_DIR/err"
+tap_equal 'and does' 500 "$(weir show 198.51.100.7 --json | jq .tokens)"
 flood 198.51.100.7 --sources 50 --packets 5000 >/dev/null
 tap_equal 'a /24 is then one source' 500 "$(weir show 198.51.100.99 --json | jq .passed)"
 tap_finish

@@ -23,8 +23,9 @@ int control_open(struct control **ret, struct failure *why)
 	libbpf_set_print(NULL);
 	if (!pins_mounted())
 		return pins_missing(why);
-	if (!slots_exist())
-		return slots_none(why);
+	err = slots_check(why);
+	if (err)
+		return err;
 	control = malloc(sizeof(*control));
 	if (!control)
 		return failure_set(why, ENOMEM, "not enough memory");

@@ -83,7 +83,7 @@ static int detach_locked(const char *interface, const char *netns, unsigned int 
 		return err;
 	err = detach_from(interface, netns, &slots, &detached, why);
 	slots_close(&slots);
-	if (!err && !slots_exist())
+	if (!err && slots_check(NULL) == -ENOENT)
 		err = pins_remove_all(why);
 	if (!err)
 		*ret_detached = detached;

@@ -66,8 +66,8 @@ static int explain_missing(struct failure *why, const char *name, int err)
 {
 	char what[64];
 
-	if (err == -ENOENT && !slots_exist())
-		return slots_none(why);
+	if (err == -ENOENT && slots_check(why) == -ENOENT)
+		return -ENOENT;
 	if (err != -ENOENT)
 		return failure_set(why, err, "cannot open " PINS_DIRECTORY "/%s: %s", name,
 				   strerror(-err));

@@ -108,19 +108,16 @@ void slots_close(struct slots *slots)
 	*slots = (struct slots){0};
 }
 
-bool slots_exist(void)
+static bool links_in(DIR *directory)
 {
-	DIR *directory = opendir(PINS_DIRECTORY);
-	bool exist = false;
 	struct dirent *pin;
 	unsigned int number;
 
-	if (!directory)
-		return false;
-	while (!exist && (pin = readdir(directory)))
-		exist = link_name_parse(pin->d_name, &number);
-	closedir(directory);
-	return exist;
+	while ((pin = readdir(directory))) {
+		if (link_name_parse(pin->d_name, &number))
+			return true;
+	}
+	return false;
 }
 
 int slots_none(struct failure *why)
@@ -129,6 +126,20 @@ int slots_none(struct failure *why)
 
 	failure_hint(why, "'weir attach INTERFACE --rate RATE' attaches it");
 	return err;
+}
+
+int slots_check(struct failure *why)
+{
+	DIR *directory = opendir(PINS_DIRECTORY);
+	bool some;
+
+	if (!directory && errno != ENOENT)
+		return failure_set(why, errno, "cannot read " PINS_DIRECTORY ": %s",
+				   strerror(errno));
+	some = directory && links_in(directory);
+	if (directory)
+		closedir(directory);
+	return some ? 0 : slots_none(why);
 }
 
 struct slot *slots_find_program(const struct slots *slots, uint32_t program_id)

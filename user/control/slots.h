@@ -3,7 +3,6 @@
 #ifndef WEIR_SLOTS_H
 #define WEIR_SLOTS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,7 +23,8 @@ struct slots {
 	size_t count;
 };
 
-bool slots_exist(void);
+/* 0 when weir is attached somewhere, -ENOENT when nowhere. */
+int slots_check(struct failure *why);
 
 /* Says that weir is attached nowhere. Returns -ENOENT. */
 int slots_none(struct failure *why);
