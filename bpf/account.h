@@ -82,11 +82,14 @@ __noinline int pending_replace(struct weir_pending *pending, const struct weir_k
 				      __u64 now_ns)
 {
 	struct weir_entry *entry;
+	struct weir_key holder;
 
 	if (!pending || !key)
 		return 0;
 	if (pending->drops) {
-		entry = bpf_map_lookup_elem(&weir_entries, &pending->key);
+		/* Verifiers before 6.2 take no key from a function's argument. */
+		holder = pending->key;
+		entry = bpf_map_lookup_elem(&weir_entries, &holder);
 		if (entry)
 			count_dropped_in_entry(entry, pending->drops, pending->last_seen_ns);
 	}

@@ -99,7 +99,7 @@ __noinline int exempt(enum weir_exemption kind)
  * Apart from it because the verifier follows every attempt. */
 __noinline int judge_again(struct weir_entry *entry, const struct weir_key *key, __u64 now_ns)
 {
-	struct view view = policy_view();
+	struct view view = policy_view(), latest;
 	const struct weir_limit *limit;
 	__u64 word, current, next;
 	int attempt;
@@ -111,12 +111,15 @@ __noinline int judge_again(struct weir_entry *entry, const struct weir_key *key,
 		word = *(volatile __u64 *)&entry->word;
 		current = word;
 		if (!bucket_is_of(word, limit)) {
-			if (!bucket_is_older(word, limit)) {
-				/* The policy moved on while this packet was looking at it. */
-				view = policy_view();
+			latest = policy_view();
+			if (latest.generation != view.generation) {
+				view = latest;
 				continue;
 			}
-			current = bucket_carry(word, limit);
+			/* A walk over the map may miss an entry, though hardly in every sweep of
+			 * two changes: its source is not to be refused for ever. */
+			current = bucket_is_older(word, limit) ? bucket_carry(word, limit) :
+								 bucket_full(limit);
 		}
 		if (!bucket_take(current, limit, bucket_cost(limit, 1),
 				 bucket_minted(bucket_ticks(now_ns), limit->multiplier), &next)) {
@@ -163,10 +166,12 @@ __noinline int admit(const struct weir_key *key)
 	struct weir_entry fresh = { .outcome = classify(view.generation), .passed = 1 };
 	const struct weir_limit *limit = &view.policy->limits[fresh.outcome & (WEIR_LIMITS_MAX - 1)];
 	struct weir_entry *entry;
+	struct weir_key own;
 	long err;
 
 	if (!key)
 		return WEIR_PASS_UNTRACKED;
+	own = *key; /* verifiers before 6.2 take no map key from a function's argument */
 	fresh.last_seen_ns = weir_now_ns(limit);
 	if (fresh.last_seen_ns >= BUCKET_NOW_MAX_NS)
 		return count_untracked(WEIR_CAUSE_CLOCK_SPENT);
@@ -174,15 +179,15 @@ __noinline int admit(const struct weir_key *key)
 			 bucket_minted(bucket_ticks(fresh.last_seen_ns), limit->multiplier),
 			 &fresh.word))
 		return count_untracked(WEIR_CAUSE_NO_LIMIT);
-	err = bpf_map_update_elem(&weir_entries, key, &fresh, WEIR_INSERT_FLAGS);
+	err = bpf_map_update_elem(&weir_entries, &own, &fresh, WEIR_INSERT_FLAGS);
 	if (!err)
 		return WEIR_PASS;
 	if (err != -17 /* EEXIST: another CPU inserted it first */)
 		return count_untracked(WEIR_CAUSE_INSERT_FAILED);
-	entry = bpf_map_lookup_elem(&weir_entries, key);
+	entry = bpf_map_lookup_elem(&weir_entries, &own);
 	if (!entry)
 		return count_untracked(WEIR_CAUSE_ENTRY_VANISHED);
-	return judge(entry, key, view);
+	return judge(entry, &own, view);
 }
 
 static __always_inline enum weir_verdict decide(const struct packet *packet)

@@ -8,7 +8,7 @@ packages=(
 	# building; zlib1g-dev brings libc6-dev
 	gcc make clang llvm libbpf-dev bpftool libelf-dev zlib1g-dev libjansson-dev linux-libc-dev
 	# make test and make demo
-	libcmocka-dev libclang-rt-dev iproute2 ethtool iputils-ping curl jq python3 procps
+	libcmocka-dev libclang-rt-dev iproute2 ethtool iputils-ping nftables curl jq python3 procps
 	util-linux mandoc
 	# make check
 	clang-format cppcheck shellcheck

@@ -336,6 +336,24 @@ static void limits_may_change_without_end(void **state)
 	race.stop(race.skeleton);
 }
 
+/* Two changes that both missed an entry would leave it in units that nobody knows any more. */
+static void a_bucket_of_a_forgotten_epoch_starts_full(void **state)
+{
+	struct race race = race_start(1024, 1, 10);
+	struct weir_key key = race_key(0);
+	struct weir_entry entry;
+
+	(void)state;
+	race_run(&race, 1, 1, 20);
+	entry = race_entry(&race, 0);
+	entry.word ^= 2;
+	assert_int_equal(bpf_map_update_elem(race.program.entries_fd, &key, &entry, BPF_EXIST), 0);
+	race_run(&race, 1, 1, 20);
+	assert_int_equal(passed_in_all(&race), 10 + 10);
+	assert_int_equal(program_count(&race.program).verdicts[WEIR_DROP_RATE].packets, 10 + 10);
+	race.stop(race.skeleton);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -355,6 +373,7 @@ int main(void)
 		cmocka_unit_test(a_plain_store_would_scale_some_wrong),
 		cmocka_unit_test(a_sweep_scales_who_sends_nothing),
 		cmocka_unit_test(limits_may_change_without_end),
+		cmocka_unit_test(a_bucket_of_a_forgotten_epoch_starts_full),
 	};
 
 	return cmocka_run_group_tests_name("races", tests, NULL, NULL);

@@ -167,7 +167,8 @@ static int barrier(const struct control *control)
 static int sweep(const struct control *control)
 {
 	struct weir_sweep argument;
-	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = &argument, .ctx_size_in = sizeof(argument));
+	struct bpf_test_run_opts run = {
+		.sz = sizeof(run), .ctx_in = &argument, .ctx_size_in = sizeof(argument)};
 
 	for (int i = 0; i < SWEEPS_MAX; i++) {
 		argument.rescaled = 0;

@@ -15,7 +15,7 @@
 #define CONTROL_SOURCES_DEFAULT 262144
 #define CONTROL_EXEMPT_RATE     10000 /* packets a second, each kind, each interface */
 
-struct control; /* weir's pinned maps, held under weir's lock */
+struct control; /* weir's pinned maps; follows when weir is detached and attached anew */
 
 enum control_mode { CONTROL_MODE_AUTO, CONTROL_MODE_NATIVE, CONTROL_MODE_GENERIC };
 
@@ -78,7 +78,8 @@ int control_attach(const struct control_attach *want, struct control_attach_resu
 		   struct failure *why);
 
 /* Detaches one interface, or all when interface is NULL; with the last one every pin goes. Works
- * on maps of any layout. ret_detached counts them. */
+ * on maps of any layout. ret_detached counts them. -ENOENT when weir is not attached to the one;
+ * all may be none. Takes the lock. */
 int control_detach(const char *interface, const char *netns, unsigned int *ret_detached,
 		   struct failure *why);
 
@@ -95,7 +96,8 @@ struct control_settings {
 };
 int control_settings(struct control *control, struct control_settings *ret, struct failure *why);
 
-/* Changes a limit live: seen whole by every packet, buckets keep their tokens. */
+/* Changes a limit live: seen whole by every packet, buckets keep their tokens. id is
+ * WEIR_LIMIT_DEFAULT so far. Takes the lock. */
 int control_limit_set(struct control *control, unsigned int id, const struct control_limit *limit,
 		      struct failure *why);
 
@@ -116,7 +118,7 @@ int control_source(struct control *control, const struct prefix *address,
 		   struct control_source *ret, struct failure *why);
 
 /* Gives one source, or everyone when address is NULL, a full bucket; entries and counters stay.
- * -ENOENT as control_source. */
+ * -ENOENT as control_source. Takes the lock. */
 int control_forget(struct control *control, const struct prefix *address, uint64_t *ret_forgotten,
 		   struct failure *why);
 

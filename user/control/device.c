@@ -21,7 +21,7 @@ _Static_assert(WEIR_NAME_SIZE == IF_NAMESIZE, "interface names fit exactly");
 
 static uint32_t xdp_program_on(unsigned int ifindex)
 {
-	LIBBPF_OPTS(bpf_xdp_query_opts, query);
+	struct bpf_xdp_query_opts query = {.sz = sizeof(query)};
 
 	if (bpf_xdp_query((int)ifindex, 0, &query))
 		return 0;
@@ -147,8 +147,9 @@ static void native_cure(const struct device *device, int err, struct failure *wh
 	case ENOMEM:
 	case EAGAIN:
 		failure_hint(why,
-			     "use fewer queues ('ethtool -L %s combined 1'; for veth more "
-			     "than the peer), or --mode generic, which is several times slower",
+			     "use fewer queues ('ethtool -L %s combined 1'; a veth needs "
+			     "as many as its peer has), or --mode generic, which is several times "
+			     "slower",
 			     device->name);
 		break;
 	default:
@@ -161,7 +162,7 @@ static void native_cure(const struct device *device, int err, struct failure *wh
 
 static int link_create(const struct device *device, int program_fd, uint32_t flags)
 {
-	LIBBPF_OPTS(bpf_link_create_opts, opts, .flags = flags);
+	struct bpf_link_create_opts opts = {.sz = sizeof(opts), .flags = flags};
 	int fd = bpf_link_create(program_fd, (int)device->ifindex, BPF_XDP, &opts);
 
 	return fd < 0 ? -errno : fd;

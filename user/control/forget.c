@@ -12,7 +12,8 @@
 static int forget_run(const struct control *control, struct weir_forget *forget,
 		      struct failure *why)
 {
-	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = forget, .ctx_size_in = sizeof(*forget));
+	struct bpf_test_run_opts run = {
+		.sz = sizeof(run), .ctx_in = forget, .ctx_size_in = sizeof(*forget)};
 
 	if (bpf_prog_test_run_opts(control->fds[PIN_FORGET], &run))
 		return failure_set(why, errno, "the kernel does not run the program for it: %s",

@@ -123,7 +123,7 @@ static int config_map(struct control *control, struct failure *why)
 	control->config = config;
 	if (control->config->layout == WEIR_LAYOUT)
 		return 0;
-	snprintf(what, sizeof(what), "its maps have layout %u, this has %u",
+	snprintf(what, sizeof(what), "its maps have layout %u, this has %d",
 		 control->config->layout, WEIR_LAYOUT);
 	return refuse_layout(why, what);
 }

@@ -52,7 +52,8 @@ static int seed_draw(uint64_t *ret)
 int program_load(const struct control *shared, unsigned int slot, const struct weir_policy *policy,
 		 uint32_t sources, struct weir_bpf **ret, struct failure *why)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .kernel_log_size = VERIFIER_LOG_SIZE);
+	struct bpf_object_open_opts opts = {.sz = sizeof(opts),
+					    .kernel_log_size = VERIFIER_LOG_SIZE};
 	struct weir_bpf *program = NULL;
 	uint64_t seed;
 	int err;
