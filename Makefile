@@ -2,7 +2,7 @@
 # make test       installs what is missing, builds and runs every test layer (as root)
 # make demo       an honest client beside a flood, without weir and with it (as root)
 # make bench      what a decision costs, as ratios within one run (as root)
-# make check      formatting, static analysis, shell scripts
+# make check      formatting, static analysis, shell scripts, and a build by clang
 # make install    under PREFIX, /usr/local unless set
 
 PREFIX ?= /usr/local
@@ -110,6 +110,7 @@ check: deps $(B)/weir.skel.h $(PROG_BPF) $(NET_BPF) $(BENCH_BPF)
 	clang-format --dry-run -Werror $(SOURCES)
 	cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --enable=warning,portability,performance -D__x86_64__ $(INCLUDES) user tests/unit tests/fuzz
 	shellcheck -x $(SCRIPTS)
+	+$(MAKE) --no-print-directory CC=$(CLANG) B=$(B)/clang all
 
 format:
 	clang-format -i $(SOURCES)

@@ -16,8 +16,8 @@ static __always_inline int account(enum weir_verdict verdict, __u32 frame_bytes)
 	__u32 slot = weir_slot;
 	struct weir_counters *counters = bpf_map_lookup_elem(&weir_counters, &slot);
 
-	/* Or clang, which sees what a function returns, leaves out the check that the verifier, which
-	 * does not, demands. */
+	/* Or clang, which sees what a function returns, leaves out the check that the verifier,
+	 * which does not, demands. */
 	asm volatile("" : "+r"(verdict));
 	if (counters && verdict < WEIR_VERDICT_MAX) {
 		counters->verdicts[verdict].packets++;
@@ -79,7 +79,7 @@ static __always_inline void pending_add(struct weir_pending *pending, __u64 now_
 /* Moves what the former holder left into its entry, if that still lives, and gives the place to
  * key. */
 __noinline int pending_replace(struct weir_pending *pending, const struct weir_key *key,
-				      __u64 now_ns)
+			       __u64 now_ns)
 {
 	struct weir_entry *entry;
 	struct weir_key holder;

@@ -29,7 +29,7 @@
 #define BUCKET_EPOCH_MASK   3ULL
 #define BUCKET_CAPACITY_MAX (1ULL << 62)
 /* Ticks fill 64 bits after nine years of uptime. */
-#define BUCKET_NOW_MAX_NS   (1ULL << (64 - BUCKET_TICK_SHIFT))
+#define BUCKET_NOW_MAX_NS (1ULL << (64 - BUCKET_TICK_SHIFT))
 
 static inline __u64 bucket_ticks(__u64 now_ns)
 {

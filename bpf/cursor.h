@@ -8,7 +8,7 @@
 
 #include <linux/types.h>
 
-#define PARSE_WINDOW 256 /* only so many bytes are ever looked at */
+#define PARSE_WINDOW 256 /* only so many bytes are ever looked at; a power of two */
 
 #define PARSE_INLINE static inline __attribute__((always_inline))
 

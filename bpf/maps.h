@@ -74,7 +74,7 @@ struct {
 	__type(key, __u32);
 	__array(values, struct weir_barrier_inner);
 } weir_barrier SEC(".maps") = {
-	.values = { &weir_nothing },
+	.values = {&weir_nothing},
 };
 
 #endif

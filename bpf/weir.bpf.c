@@ -17,7 +17,7 @@
 
 /* The seams of the tests: they define these before including this file. */
 #ifndef weir_now_ns
-#define weir_now_ns(limit)                                                                         \
+#define weir_now_ns(limit) \
 	((limit)->clock == WEIR_CLOCK_COARSE ? bpf_ktime_get_coarse_ns() : bpf_ktime_get_ns())
 #endif
 #ifndef weir_swap
@@ -47,8 +47,9 @@ __noinline enum parsed parse_window(struct xdp_md *ctx, struct packet *packet)
 		return PARSED_SHORT;
 	if (size > PARSE_WINDOW)
 		size = PARSE_WINDOW;
-	size = parse_opaque(size);
-	if (!size || size > PARSE_WINDOW || bpf_xdp_load_bytes(ctx, 0, window, size))
+	/* The same again, so that verifiers before 6.8 see it too, which learn nothing from "not 0". */
+	size = ((parse_opaque(size) - 1) & (PARSE_WINDOW - 1)) + 1;
+	if (bpf_xdp_load_bytes(ctx, 0, window, size))
 		return PARSED_SHORT;
 	cursor.end = window + size;
 	return parse_packet(&cursor, packet);
@@ -72,7 +73,8 @@ static __always_inline enum parsed parse_frame(struct xdp_md *ctx, struct packet
 __noinline int exempt(enum weir_exemption kind)
 {
 	struct view view = policy_view();
-	const struct weir_limit *limit = &view.policy->budgets[weir_slot & (WEIR_INTERFACES_MAX - 1)];
+	const struct weir_limit *limit =
+		&view.policy->budgets[weir_slot & (WEIR_INTERFACES_MAX - 1)];
 	__u32 slot = weir_slot;
 	struct weir_budget *budget = bpf_map_lookup_elem(&weir_budgets, &slot);
 	__u64 minted, word, next, seen;
@@ -118,8 +120,8 @@ __noinline int judge_again(struct weir_entry *entry, const struct weir_key *key,
 			}
 			/* A walk over the map may miss an entry, though hardly in every sweep of
 			 * two changes: its source is not to be refused for ever. */
-			current = bucket_is_older(word, limit) ? bucket_carry(word, limit) :
-								 bucket_full(limit);
+			current = bucket_is_older(word, limit) ? bucket_carry(word, limit)
+							       : bucket_full(limit);
 		}
 		if (!bucket_take(current, limit, bucket_cost(limit, 1),
 				 bucket_minted(bucket_ticks(now_ns), limit->multiplier), &next)) {
@@ -136,8 +138,8 @@ __noinline int judge_again(struct weir_entry *entry, const struct weir_key *key,
 }
 
 /* One token from a source's bucket. */
-static __always_inline enum weir_verdict judge(struct weir_entry *entry,
-					       const struct weir_key *key, struct view view)
+static __always_inline enum weir_verdict judge(struct weir_entry *entry, const struct weir_key *key,
+					       struct view view)
 {
 	const struct weir_limit *limit = limit_of(entry, &view);
 	__u64 now_ns = weir_now_ns(limit);
@@ -163,8 +165,9 @@ static __always_inline enum weir_verdict judge(struct weir_entry *entry,
 __noinline int admit(const struct weir_key *key)
 {
 	struct view view = policy_view();
-	struct weir_entry fresh = { .outcome = classify(view.generation), .passed = 1 };
-	const struct weir_limit *limit = &view.policy->limits[fresh.outcome & (WEIR_LIMITS_MAX - 1)];
+	struct weir_entry fresh = {.outcome = classify(view.generation), .passed = 1};
+	const struct weir_limit *limit =
+		&view.policy->limits[fresh.outcome & (WEIR_LIMITS_MAX - 1)];
 	struct weir_entry *entry;
 	struct weir_key own;
 	long err;

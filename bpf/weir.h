@@ -7,46 +7,46 @@
 #include <linux/types.h>
 
 /* Raised whenever a pinned map's meaning changes, so that no version reads another's maps. */
-#define WEIR_LAYOUT	    1
+#define WEIR_LAYOUT         1
 #define WEIR_INTERFACES_MAX 64
-#define WEIR_LIMITS_MAX	    16
+#define WEIR_LIMITS_MAX     16
 #define WEIR_LIMIT_DEFAULT  0
-#define WEIR_NAME_SIZE	    16
-#define WEIR_NETNS_SIZE	    64
-#define WEIR_CACHE_LINE	    64
+#define WEIR_NAME_SIZE      16
+#define WEIR_NETNS_SIZE     64
+#define WEIR_CACHE_LINE     64
 
 /* One word names a verdict everywhere: counter index, JSON key, table row and manual. */
-#define WEIR_VERDICTS(VERDICT)                                                                     \
-	VERDICT(PASS, pass)                                                                        \
-	VERDICT(PASS_NOT_IP, pass_not_ip)                                                          \
-	VERDICT(PASS_EXEMPT, pass_exempt)                                                          \
-	VERDICT(PASS_OPAQUE, pass_opaque)                                                          \
-	VERDICT(PASS_UNTRACKED, pass_untracked)                                                    \
-	VERDICT(DROP_RATE, drop_rate)                                                              \
-	VERDICT(DROP_CONTENDED, drop_contended)                                                    \
-	VERDICT(DROP_MALFORMED, drop_malformed)                                                    \
+#define WEIR_VERDICTS(VERDICT)                  \
+	VERDICT(PASS, pass)                     \
+	VERDICT(PASS_NOT_IP, pass_not_ip)       \
+	VERDICT(PASS_EXEMPT, pass_exempt)       \
+	VERDICT(PASS_OPAQUE, pass_opaque)       \
+	VERDICT(PASS_UNTRACKED, pass_untracked) \
+	VERDICT(DROP_RATE, drop_rate)           \
+	VERDICT(DROP_CONTENDED, drop_contended) \
+	VERDICT(DROP_MALFORMED, drop_malformed) \
 	VERDICT(DROP_BUDGET, drop_budget)
 
 #define WEIR_VERDICT_ENUM(symbol, name) WEIR_##symbol,
 enum weir_verdict { WEIR_VERDICTS(WEIR_VERDICT_ENUM) WEIR_VERDICT_MAX };
 
 /* Why a packet passed untracked: each is a fault of weir's or the host's, never the sender's. */
-#define WEIR_CAUSES(CAUSE)                                                                         \
-	CAUSE(INSERT_FAILED, insert_failed)                                                        \
-	CAUSE(ENTRY_VANISHED, entry_vanished)                                                      \
-	CAUSE(NO_LIMIT, no_limit)                                                                  \
-	CAUSE(UNREADABLE, unreadable)                                                              \
+#define WEIR_CAUSES(CAUSE)                    \
+	CAUSE(INSERT_FAILED, insert_failed)   \
+	CAUSE(ENTRY_VANISHED, entry_vanished) \
+	CAUSE(NO_LIMIT, no_limit)             \
+	CAUSE(UNREADABLE, unreadable)         \
 	CAUSE(CLOCK_SPENT, clock_spent)
 
 #define WEIR_CAUSE_ENUM(symbol, name) WEIR_CAUSE_##symbol,
 enum weir_cause { WEIR_CAUSES(WEIR_CAUSE_ENUM) WEIR_CAUSE_MAX };
 
 /* Traffic that keeps a host on its network, each kind with a budget of its own per interface. */
-#define WEIR_EXEMPTIONS(EXEMPTION)                                                                 \
-	EXEMPTION(ARP, arp)                                                                        \
-	EXEMPTION(NEIGHBOUR, neighbour)                                                            \
-	EXEMPTION(DHCP, dhcp)                                                                      \
-	EXEMPTION(MULTICAST, multicast)                                                            \
+#define WEIR_EXEMPTIONS(EXEMPTION)      \
+	EXEMPTION(ARP, arp)             \
+	EXEMPTION(NEIGHBOUR, neighbour) \
+	EXEMPTION(DHCP, dhcp)           \
+	EXEMPTION(MULTICAST, multicast) \
 	EXEMPTION(LINK_LOCAL, link_local)
 
 #define WEIR_EXEMPTION_ENUM(symbol, name) WEIR_EXEMPT_##symbol,

@@ -16,10 +16,10 @@ PER_SECOND=20 # requests, and pings
 CLIENT_CPU=0  # not the flood's, which would pause while the client sends
 INTERVAL_SECONDS=0.05
 ANSWER_SECONDS_MAX=2
-FLOOD_PER_SECOND=2000000
+FLOOD_PER_SECOND=1300000
 FLOOD_SOURCES=64
-RATE=1k/s
-CAPACITY=2k
+RATE=500/s
+CAPACITY=1k
 CLIENT=192.0.2.1
 SERVER=192.0.2.2
 
@@ -87,7 +87,7 @@ FIRST='echo -20 2>/dev/null >/proc/self/autogroup; exec nice -n -20 "$@"'
 
 start_flood() {
 	testbed_start flooder setsid sh -c "$FIRST" flood "$TESTBED_FLOOD" --dev eth0 --dst-mac "$(testbed_mac server web0)" \
-		--dst-ip $SERVER --src-ip 198.51.100.1 --sources $FLOOD_SOURCES --dst-port 53 \
+		--dst-ip $SERVER --src-ip 198.51.100.1 --sources $FLOOD_SOURCES --dst-port 53 --many-ports \
 		--rate $FLOOD_PER_SECOND --cpu $(($(nproc) - 1)) \
 		--seconds $((PHASE_SECONDS + ANSWER_SECONDS_MAX)) >"$TESTBED_DIR/flood"
 	flood_pid=$!

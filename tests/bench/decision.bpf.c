@@ -45,7 +45,7 @@ int plain(struct xdp_md *ctx)
 	struct view view = policy_view();
 	const struct weir_limit *limit = &view.policy->limits[WEIR_LIMIT_DEFAULT];
 	__u64 now_ns = weir_now_ns(limit), earned;
-	struct plain_bucket fresh = { .tokens = limit->capacity, .last_ns = now_ns }, *bucket;
+	struct plain_bucket fresh = {.tokens = limit->capacity, .last_ns = now_ns}, *bucket;
 	struct packet packet = {};
 	struct weir_key key;
 

@@ -24,10 +24,10 @@
 #include "weir.h"
 
 #define NS_PER_SEC    1000000000ULL
-#define ROUNDS	      25
+#define ROUNDS        25
 #define RUN_PACKETS   200000 /* of one program in one round */
 #define HOT_PACKETS   4000000
-#define CPUS	      2
+#define CPUS          2
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 enum contender { DROP_ALL, LOOK_UP, PLAIN, WEIR, CONTENDERS };
@@ -294,7 +294,8 @@ int main(void)
 		return 1;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	printf("Cost of one decision, and as a multiple of parsing and looking up. Many sources: with\n"
+	printf("Cost of one decision, and as a multiple of parsing and looking up. Many sources: "
+	       "with\n"
 	       "a prelude that changes the source, in every row.\n");
 	print_costs(&bench, "all pass, coarse clock (limit 50M/s)", 50000000, 1000000000, false);
 	print_costs(&bench, "all pass, precise clock (limit 50M/s)", 50000000, 1000000000, true);

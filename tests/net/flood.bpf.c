@@ -12,6 +12,9 @@
 
 const volatile struct flood_plan plan = {};
 
+#define PORT_MIN 1024
+#define PORTS    50000
+
 /* What a pause of the sender may make up for in a burst. */
 #define LAG_MAX_NS 20000
 
@@ -57,7 +60,7 @@ static __always_inline __be16 check_with(__u32 source)
 	return bpf_htons(~sum & 0xffff);
 }
 
-/* The largest offset of a source: Ethernet, one VLAN tag, IPv6. */
+/* The largest offset of a source or port: Ethernet, one VLAN tag, IPv6. */
 #define OFFSET_MAX 63
 
 /* Whoever receives a tagged frame takes the tag out of the very memory that is sent again. */
@@ -79,9 +82,11 @@ int flood(struct xdp_md *ctx)
 	__u8 *end = (__u8 *)(long)ctx->data_end;
 	__u8 *source = begin + (plan.source_offset & OFFSET_MAX);
 	__u8 *check = begin + (plan.check_offset & OFFSET_MAX);
+	__u8 *port = begin + (plan.port_offset & OFFSET_MAX);
 	__u32 address;
 
-	if (source + sizeof(__be32) > end || check + sizeof(__be16) > end || !is_due())
+	if (source + sizeof(__be32) > end || check + sizeof(__be16) > end ||
+	    port + sizeof(__be16) > end || !is_due())
 		return XDP_DROP;
 	if (plan.tagged && !write_link(begin, end))
 		return XDP_DROP;
@@ -90,5 +95,7 @@ int flood(struct xdp_md *ctx)
 	*(__be32 *)source = bpf_htonl(address);
 	if (plan.check_offset)
 		*(__be16 *)check = check_with(address);
+	if (plan.port_offset)
+		*(__be16 *)port = bpf_htons(PORT_MIN + sent % PORTS);
 	return bpf_redirect(plan.ifindex, 0);
 }

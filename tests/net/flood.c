@@ -41,7 +41,7 @@ struct request {
 	uint32_t sources, seconds;
 	uint16_t vlan, port;
 	int cpu;
-	bool ipv6;
+	bool ipv6, many_ports;
 };
 
 struct frame {
@@ -131,6 +131,9 @@ static int frame_build(const struct request *want, struct frame *frame, struct f
 			 : frame_append_ipv4(frame, want, plan);
 	if (err)
 		return err;
+	/* Over IPv6 the checksum would have to follow, over IPv4 there need be none. */
+	if (want->many_ports && !want->ipv6)
+		plan->port_offset = frame->size + offsetof(struct udphdr, source);
 	frame_append(frame, &udp, sizeof(udp));
 	frame_append(frame, payload, sizeof(payload));
 	return 0;
@@ -226,19 +229,13 @@ static bool mac_parse(const char *text, uint8_t *ret_mac)
 }
 
 static const struct option options[] = {
-	{"dev", required_argument, NULL, 'd'},
-	{"dst-mac", required_argument, NULL, 'm'},
-	{"dst-ip", required_argument, NULL, 'i'},
-	{"src-ip", required_argument, NULL, 's'},
-	{"sources", required_argument, NULL, 'n'},
-	{"seconds", required_argument, NULL, 't'},
-	{"packets", required_argument, NULL, 'p'},
-	{"cpu", required_argument, NULL, 'c'},
-	{"vlan", required_argument, NULL, 'v'},
-	{"dst-port", required_argument, NULL, 'q'},
-	{"rate", required_argument, NULL, 'r'},
-	{"ipv6", no_argument, NULL, '6'},
-	{},
+	{"dev", required_argument, NULL, 'd'},     {"dst-mac", required_argument, NULL, 'm'},
+	{"dst-ip", required_argument, NULL, 'i'},  {"src-ip", required_argument, NULL, 's'},
+	{"sources", required_argument, NULL, 'n'}, {"seconds", required_argument, NULL, 't'},
+	{"packets", required_argument, NULL, 'p'}, {"cpu", required_argument, NULL, 'c'},
+	{"vlan", required_argument, NULL, 'v'},    {"dst-port", required_argument, NULL, 'q'},
+	{"many-ports", no_argument, NULL, 'o'},    {"rate", required_argument, NULL, 'r'},
+	{"ipv6", no_argument, NULL, '6'},          {},
 };
 
 static bool request_parse(int argc, char **argv, struct request *want)
@@ -278,6 +275,9 @@ static bool request_parse(int argc, char **argv, struct request *want)
 		case 'q':
 			want->port = number(optarg, UINT16_MAX);
 			break;
+		case 'o':
+			want->many_ports = true;
+			break;
 		case 'r':
 			want->rate = number(optarg, NSEC_PER_SEC);
 			break;
@@ -300,7 +300,8 @@ int main(int argc, char **argv)
 	if (!request_parse(argc, argv, &want)) {
 		fprintf(stderr, "usage: flood --dev IFACE --dst-mac MAC --dst-ip A --src-ip A "
 				"[--sources N] [--seconds S] [--packets N] [--rate R] [--cpu C] "
-				"[--vlan ID] [--dst-port P] [--ipv6]\n");
+				"[--vlan ID] [--dst-port P] [--many-ports] "
+				"[--ipv6]\n");
 		return 2;
 	}
 	if (!want.seconds)

@@ -12,6 +12,7 @@ struct flood_plan {
 	__u32 source_offset; /* of the bytes that count up: an IPv4 source, or an IPv6 source's /64
 			      */
 	__u32 check_offset;  /* of the IPv4 header checksum, 0: none */
+	__u32 port_offset;   /* of the UDP source port, 0: it stays */
 	__u32 first_source;  /* host byte order */
 	__u32 sources;       /* first_source and the ones after it, in turn */
 	__u32 interval_ns;   /* between two packets, 0: as fast as it goes */
