@@ -100,8 +100,8 @@ demo: deps
 	scripts/demo.sh
 
 bench: deps
-	+$(MAKE) --no-print-directory all $(BENCH)
-	scripts/bench.sh
+	+$(MAKE) --no-print-directory $(BENCH)
+	$(B)/tests/bench/decision
 
 SOURCES := $(wildcard bpf/*.[ch] user/*/*.[ch] tests/*/*.[ch])
 SCRIPTS := $(wildcard scripts/*.sh tests/*.sh tests/*/*.sh .ci/run)

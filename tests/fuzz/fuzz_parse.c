@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* Whatever the bytes, parse.h answers within them, and says the same of the frame in place, of a
  * copy of its first bytes and, if it can say anything, of any part of it. */
 #include "../prog/native.h"

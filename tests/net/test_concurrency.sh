@@ -40,10 +40,13 @@ attach_or_detach() {
 
 # killed COMMAND...: with SIGKILL, after a random part of the time it takes.
 killed() {
+	local pid
+
 	"$@" >/dev/null 2>&1 &
+	pid=$!
 	testbed_pause "0.0$(printf '%02d' $((RANDOM % 50)))"
-	kill -KILL $! 2>/dev/null || :
-	wait $! 2>/dev/null || :
+	kill -KILL "$pid" 2>/dev/null || :
+	wait "$pid" 2>/dev/null || :
 }
 
 attach_after_a_kill() {

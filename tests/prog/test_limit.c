@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* What the program grants as its clock moves on: a source's limit, and the budgets of what is
  * exempt until they are spent. */
 #include <errno.h>

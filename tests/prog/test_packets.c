@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* The packet table through parse.h as it is, through the program, and through the program that
  * reads every frame from a copy of its first bytes. "test_packets write DIRECTORY" writes some of
  * its frames, for the fuzzer to begin with. */

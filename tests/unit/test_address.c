@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "random.h"
 #include "text/address.h"
 #include "weir.h"
 
@@ -205,15 +206,6 @@ static void a_prefix_is_cut_to_the_buffer(void **state)
 	(void)state;
 	prefix_format(text, sizeof(text), &prefix);
 	assert_string_equal(text, "192.0.2");
-}
-
-/* xorshift64*: the same sequence everywhere. */
-static uint64_t random_next(uint64_t *seed)
-{
-	*seed ^= *seed >> 12;
-	*seed ^= *seed << 25;
-	*seed ^= *seed >> 27;
-	return *seed * 2685821657736338717ULL;
 }
 
 /* Two bytes of three are zero, so that "::" occurs. */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* The bucket's arithmetic against what it promises, with exact references in 128 bits. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +9,7 @@
 
 #include "bucket.h"
 #include "control/limit.h"
+#include "random.h"
 
 #define NS_PER_SEC    1000000000ULL
 #define NS_PER_DAY    (86400 * NS_PER_SEC)
@@ -47,15 +48,6 @@ static struct weir_limit limit_of(uint64_t per_second, uint64_t capacity)
 
 	assert_int_equal(limit_build(&rate, capacity, TICK_NS, &limit, NULL), 0);
 	return limit;
-}
-
-/* xorshift64: the same sequence in every run. */
-static uint64_t random_next(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
 }
 
 static bool take_at_ticks(uint64_t *word, const struct weir_limit *limit, uint64_t ticks)

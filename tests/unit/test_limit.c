@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* From rate and capacity to what bucket.h works with, checked exactly in 128 bits. */
 #include <errno.h>
 #include <setjmp.h>
@@ -12,6 +12,7 @@
 
 #include "bucket.h"
 #include "control/limit.h"
+#include "random.h"
 
 #define NS_PER_SEC     1000000000ULL
 #define NS_PER_DAY     (86400 * NS_PER_SEC)
@@ -40,15 +41,6 @@ static const struct rate rates[] = {
 	{UINT64_MAX / 10, UINT64_MAX},
 	{UINT64_MAX / NS_PER_DAY + 1, UINT64_MAX},
 };
-
-/* xorshift64: the same sequence in every run. */
-static uint64_t random_next(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
 
 /* Between 1 and 2^bits, every magnitude as likely as any other. */
 static uint64_t random_magnitude(uint64_t *state, unsigned int bits)

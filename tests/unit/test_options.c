@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* The words of the command line, read by a command's tables. */
 #include <errno.h>
 #include <setjmp.h>
@@ -14,7 +14,7 @@
 
 #define WORDS_MAX 8
 
-enum { RATE, CAPACITY, MODE, EVERY, KEY4, NETNS, ALL };
+enum { RATE, CAPACITY, MODE, EVERY, KEY4, NETNS, TOP, ALL };
 enum { IFACE, ADDRESS };
 
 static const char *const modes[] = {"auto", "native", "generic", NULL};
@@ -30,6 +30,7 @@ static const struct argument_spec options[] = {
 		   .max = 1000000000},
 	[KEY4] = {.name = "key4", .value = "BITS", .kind = VALUE_LENGTH, .max = 32},
 	[NETNS] = {.name = "netns", .value = "NAME", .kind = VALUE_NETNS},
+	[TOP] = {.name = "top", .value = "COUNT", .kind = VALUE_COUNT},
 	[ALL] = {.name = "all"},
 	{.name = NULL},
 };
@@ -183,6 +184,8 @@ static const struct {
 	{{"eth0", "--capacity", "0"}, "from 1 to 1k"},
 	{{"eth0", "--capacity", "1001"}, "from 1 to 1k"},
 	{{"eth0", "--capacity", "1.5"}, "from 1 to 1k"},
+	{{"eth0", "--top", "0"}, "from 1 to 18446744073709551615"},
+	{{"eth0", "--top", "18446744073709551616"}, "from 1 to 18446744073709551615"},
 	{{"eth0", "--mode", "nat"}, "auto, native, generic"},
 	{{"eth0", "--mode="}, "auto, native, generic"},
 	{{"eth0", "--every", "0s"}, "from 1ms to 1s"},
@@ -222,9 +225,13 @@ static void what_cannot_be_read_is_refused_with_a_sentence(void **state)
 }
 
 static const char *const limits_of_range[][2] = {
-	{"--rate", "1/day"},  {"--rate", "100M/s"}, {"--rate", "5/min"},   {"--capacity", "1"},
-	{"--capacity", "1k"}, {"--every", "1ms"},   {"--every", "1s"},     {"--key4", "1"},
-	{"--key4", "/32"},    {"--mode", "auto"},   {"--mode", "generic"}, {"--netns", "blue"},
+	{"--rate", "1/day"},   {"--rate", "100M/s"},
+	{"--rate", "5/min"},   {"--capacity", "1"},
+	{"--capacity", "1k"},  {"--every", "1ms"},
+	{"--every", "1s"},     {"--key4", "1"},
+	{"--key4", "/32"},     {"--mode", "auto"},
+	{"--mode", "generic"}, {"--netns", "blue"},
+	{"--top", "1"},        {"--top", "18446744073709551615"},
 };
 
 static void the_ends_of_each_range_are_taken(void **state)

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "random.h"
 #include "text/quantity.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -23,15 +24,6 @@
 #define RANDOM_SEED   0x77656972
 
 typedef unsigned __int128 wide;
-
-/* xorshift64*: the same sequence everywhere. */
-static uint64_t random_next(uint64_t *seed)
-{
-	*seed ^= *seed >> 12;
-	*seed ^= *seed << 25;
-	*seed ^= *seed >> 27;
-	return *seed * 2685821657736338717ULL;
-}
 
 /* Of every magnitude alike, never zero. */
 static uint64_t random_magnitude(uint64_t *seed)

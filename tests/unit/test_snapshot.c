@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /* What is counted between two moments. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -129,6 +129,45 @@ static void a_detached_interface_takes_nothing_away(void **state)
 	assert_int_equal(passed_since(&now, &before), 1);
 }
 
+static void the_flow_sums_what_passed_and_what_was_dropped(void **state)
+{
+	struct weir_counters counters = {0};
+	struct flow flow;
+
+	(void)state;
+	counters.verdicts[WEIR_PASS] = (struct weir_count){1, 60};
+	counters.verdicts[WEIR_PASS_UNTRACKED] = (struct weir_count){2, 600};
+	counters.verdicts[WEIR_DROP_RATE] = (struct weir_count){30, 1000};
+	counters.verdicts[WEIR_DROP_BUDGET] = (struct weir_count){40, 7000};
+	flow = counters_flow(&counters);
+	assert_int_equal(flow.pass.packets, 3);
+	assert_int_equal(flow.pass.bytes, 660);
+	assert_int_equal(flow.drop.packets, 70);
+	assert_int_equal(flow.drop.bytes, 8000);
+}
+
+static void a_rate_is_over_the_time_that_passed_in_tenths(void **state)
+{
+	static const struct {
+		uint64_t count, elapsed_ns;
+		double rate;
+	} cases[] = {
+		{0, 1000000000, 0},
+		{1000, 1000000000, 1000},
+		{1000, 500000000, 2000},
+		{1000, 2000000000, 500},
+		{1, 3000000000, 0.3},
+		{2, 3000000000, 0.7},
+		{1, 86400 * 1000000000ULL, 0},
+		{5, 10000000, 500},
+		{UINT64_MAX, 86400 * 1000000000ULL, 213503982334601.3},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_true(per_second(cases[i].count, cases[i].elapsed_ns) == cases[i].rate);
+}
+
 static void each_verdict_has_a_name_that_says_whether_it_drops(void **state)
 {
 	(void)state;
@@ -152,6 +191,8 @@ int main(void)
 		cmocka_unit_test(an_interface_renamed_or_gone_is_the_same),
 		cmocka_unit_test(a_new_interface_in_place_of_a_gone_one_counts_from_zero),
 		cmocka_unit_test(a_detached_interface_takes_nothing_away),
+		cmocka_unit_test(the_flow_sums_what_passed_and_what_was_dropped),
+		cmocka_unit_test(a_rate_is_over_the_time_that_passed_in_tenths),
 		cmocka_unit_test(each_verdict_has_a_name_that_says_whether_it_drops),
 	};
 

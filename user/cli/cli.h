@@ -38,7 +38,7 @@ struct argument_spec {
 	const char *summary;
 	enum value_kind kind;
 	bool required;
-	uint64_t min, max;          /* of counts, durations (ns) and lengths; max 0: no bound */
+	uint64_t min, max;          /* of durations, in ns; max of lengths and, unless 0, counts */
 	const char *const *choices; /* of VALUE_CHOICE, ends with NULL */
 };
 
@@ -112,10 +112,6 @@ int failed(const struct failure *why, const char *format, ...)
 
 /* Prints "weir: <sentence>" for what the user should know though the command succeeds. */
 void notice(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-/* The exit status after writing to standard output ended in err, 0 or -errno. A closed pipe is
- * nothing to talk about. */
-int written(int err);
 
 /* Flushes what was printed to standard output. An exit status. */
 int output_finish(void);

@@ -125,8 +125,9 @@ const struct command command_status = {
 	.description =
 		"Shows packets and bytes by verdict since weir was attached, in total and for\n"
 		"each interface, why packets passed untracked, and the settings in force.\n"
-		"weir(8) says what each verdict means. With --every: packets and bytes a second,\n"
-		"of what passed and what was dropped; as JSON by verdict.",
+		"weir(8) says what each verdict means. With --every: packets and bytes a second\n"
+		"of what passed and what was dropped, and packets by verdict; as JSON everything\n"
+		"by verdict, in total and for each interface.",
 	.examples = "weir status\n"
 		    "weir status --every 1s\n"
 		    "weir status --json | jq .verdicts.drop_rate.packets\n",

@@ -46,7 +46,8 @@ static bool is_group(const char *word)
 	return false;
 }
 
-static int command_run(const struct command *command, char *const *words)
+/* topic is what --help explains: the command, or the group it stands for. */
+static int command_run(const struct command *command, const char *topic, char *const *words)
 {
 	struct arguments arguments;
 	struct failure why;
@@ -54,7 +55,7 @@ static int command_run(const struct command *command, char *const *words)
 	if (arguments_parse(command, words, &arguments, &why))
 		return misuse(command, "%s", why.reason);
 	if (arguments.help)
-		return help_show(command->name, arguments.format);
+		return help_show(topic, arguments.format);
 	return command->run(&arguments);
 }
 
@@ -62,14 +63,15 @@ static int command_run(const struct command *command, char *const *words)
 static int group_run(char *const *words)
 {
 	bool is_list = !words[1] || words[1][0] == '-';
+	const struct command *command;
 	char name[64];
 
-	if (is_list && words[1] && (!strcmp(words[1], "--help") || !strcmp(words[1], "-h")))
-		return help_show(words[0], REPORT_TEXT);
 	snprintf(name, sizeof(name), "%s %s", words[0], is_list ? "list" : words[1]);
-	if (!command_find(name))
+	command = command_find(name);
+	if (!command)
 		return misuse(NULL, "cannot find command '%s'", name);
-	return command_run(command_find(name), words + (is_list ? 1 : 2));
+	return is_list ? command_run(command, words[0], words + 1)
+		       : command_run(command, name, words + 2);
 }
 
 static int version_show(void)
@@ -85,12 +87,12 @@ int main(int argc, char **argv)
 	if (argc < 2)
 		return help_show(NULL, REPORT_TEXT);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
-		return command_run(&command_help, argv + 2);
+		return command_run(&command_help, command_help.name, argv + 2);
 	if (!strcmp(argv[1], "--version"))
 		return argc == 2 ? version_show()
 				 : misuse(NULL, "cannot use '%s': --version stands alone", argv[2]);
 	if (command_find(argv[1]))
-		return command_run(command_find(argv[1]), argv + 2);
+		return command_run(command_find(argv[1]), argv[1], argv + 2);
 	if (is_group(argv[1]))
 		return group_run(argv + 1);
 	return misuse(NULL, "cannot find command '%s'", argv[1]);

@@ -20,7 +20,7 @@ struct reading {
 	char *const *next;
 	bool only_operands; /* after "--" */
 	size_t operands;
-	bool json;
+	struct argument json;
 	struct arguments *arguments;
 	struct failure *why;
 };
@@ -89,7 +89,6 @@ static int option_read(struct reading *reading, const char *word)
 	const char *equals = strchr(name, '=');
 	size_t length = equals ? (size_t)(equals - name) : strlen(name);
 	const struct argument_spec *spec = NULL;
-	struct argument json = {.given = reading->json};
 
 	if (name - word == 2)
 		spec = option_find(reading->command->options, name, length);
@@ -102,9 +101,8 @@ static int option_read(struct reading *reading, const char *word)
 		return failure_set(reading->why, EINVAL,
 				   "cannot use '%.100s': weir %s has no such option", word,
 				   reading->command->name);
-	reading->json = true;
-	reading->arguments->format = REPORT_JSON;
-	return option_store(reading, spec, equals, &json);
+	/* --help was looked for before, and is here only where it has a value. */
+	return option_store(reading, spec, equals, &reading->json);
 }
 
 static int operand_read(struct reading *reading, const char *word)
@@ -157,7 +155,7 @@ static bool has_word(char *const *words, const char *word)
 int arguments_parse(const struct command *command, char *const *words, struct arguments *ret,
 		    struct failure *why)
 {
-	struct arguments arguments = {.command = command, .format = REPORT_TEXT};
+	struct arguments arguments = {.command = command};
 	struct reading reading = {
 		.command = command, .next = words, .arguments = &arguments, .why = why};
 	int err = 0;
@@ -174,7 +172,9 @@ int arguments_parse(const struct command *command, char *const *words, struct ar
 		err = check_required(command->operands, "", arguments.operands, &reading);
 	if (!err)
 		err = check_required(command->options, "--", arguments.options, &reading);
-	if (!err)
-		*ret = arguments;
-	return err;
+	if (err)
+		return err;
+	arguments.format = reading.json.given ? REPORT_JSON : REPORT_TEXT;
+	*ret = arguments;
+	return 0;
 }

@@ -63,7 +63,9 @@ void notice(const char *format, ...)
 	sentence_print("weir: ", sentence);
 }
 
-int written(int err)
+/* The exit status after writing to standard output ended in err, 0 or -errno. A closed pipe is
+ * nothing to talk about. */
+static int written(int err)
 {
 	struct failure why;
 

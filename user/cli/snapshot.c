@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define NS_PER_SECOND 1e9
+
 #define NAME_OF(symbol, name) [WEIR_##symbol] = #name,
 const char *const verdict_names[WEIR_VERDICT_MAX] = {WEIR_VERDICTS(NAME_OF)};
 #define CAUSE_NAME_OF(symbol, name) [WEIR_CAUSE_##symbol] = #name,
@@ -11,6 +13,27 @@ const char *const cause_names[WEIR_CAUSE_MAX] = {WEIR_CAUSES(CAUSE_NAME_OF)};
 bool verdict_is_drop(enum weir_verdict verdict)
 {
 	return !strncmp(verdict_names[verdict], "drop_", strlen("drop_"));
+}
+
+struct flow counters_flow(const struct weir_counters *counters)
+{
+	struct flow flow = {0};
+
+	for (size_t i = 0; i < WEIR_VERDICT_MAX; i++) {
+		struct weir_count *sum =
+			verdict_is_drop((enum weir_verdict)i) ? &flow.drop : &flow.pass;
+
+		sum->packets += counters->verdicts[i].packets;
+		sum->bytes += counters->verdicts[i].bytes;
+	}
+	return flow;
+}
+
+double per_second(uint64_t count, uint64_t elapsed_ns)
+{
+	double tenths = (double)count * 10 * NS_PER_SECOND / (double)elapsed_ns;
+
+	return (double)(uint64_t)(tenths + 0.5) / 10;
 }
 
 static void counters_add(struct weir_counters *sum, const struct weir_counters *more)

@@ -8,40 +8,10 @@
 #include "cli/every.h"
 #include "cli/status.h"
 
-#define NS_PER_SECOND 1e9
-
 struct follower {
 	enum report_format format;
 	struct snapshot before;
 };
-
-/* What passed and what was dropped, whatever the verdicts. */
-struct flow {
-	struct weir_count pass;
-	struct weir_count drop;
-};
-
-static struct flow flow_of(const struct weir_counters *counters)
-{
-	struct flow flow = {0};
-
-	for (size_t i = 0; i < WEIR_VERDICT_MAX; i++) {
-		struct weir_count *sum =
-			verdict_is_drop((enum weir_verdict)i) ? &flow.drop : &flow.pass;
-
-		sum->packets += counters->verdicts[i].packets;
-		sum->bytes += counters->verdicts[i].bytes;
-	}
-	return flow;
-}
-
-/* In tenths: more digits would tell of the clock, not of the traffic. */
-static double per_second(uint64_t count, uint64_t elapsed_ns)
-{
-	double tenths = (double)count * 10 * NS_PER_SECOND / (double)elapsed_ns;
-
-	return (double)(uint64_t)(tenths + 0.5) / 10;
-}
 
 static void report_rates(struct report *report, const char *key, const struct weir_count *count,
 			 uint64_t elapsed_ns)
@@ -76,7 +46,7 @@ static int object_print(const struct snapshot *change, uint64_t elapsed_ns)
 {
 	struct report *report = report_new(REPORT_JSON);
 	struct weir_counters total = snapshot_total(change);
-	struct flow flow = flow_of(&total);
+	struct flow flow = counters_flow(&total);
 	char now[32];
 
 	time_format(now, sizeof(now), REPORT_JSON);
@@ -98,22 +68,38 @@ static int object_print(const struct snapshot *change, uint64_t elapsed_ns)
 
 static int heading_print(void)
 {
-	printf("%-8s %14s %14s %16s %16s\n", "time", "pass/s", "drop/s", "pass bytes/s",
-	       "drop bytes/s");
+	printf("%-8s %14s %14s %16s %16s  %s\n", "time", "pass/s", "drop/s", "pass bytes/s",
+	       "drop bytes/s", "packets/s by verdict");
 	return output_finish();
+}
+
+/* Only those that occurred, since most are zero most of the time. */
+static void verdicts_print(const struct weir_counters *counters, uint64_t elapsed_ns)
+{
+	const char *between = "  ";
+
+	for (size_t i = 0; i < WEIR_VERDICT_MAX; i++) {
+		if (!counters->verdicts[i].packets)
+			continue;
+		printf("%s%s %.1f", between, verdict_names[i],
+		       per_second(counters->verdicts[i].packets, elapsed_ns));
+		between = ", ";
+	}
 }
 
 /* A line of a table that grows for hours: the heading and widths are fixed. */
 static int line_print(const struct snapshot *change, uint64_t elapsed_ns)
 {
 	struct weir_counters total = snapshot_total(change);
-	struct flow flow = flow_of(&total);
+	struct flow flow = counters_flow(&total);
 	char now[32];
 
 	time_format(now, sizeof(now), REPORT_TEXT);
-	printf("%-8s %14.1f %14.1f %16.0f %16.0f\n", now, per_second(flow.pass.packets, elapsed_ns),
+	printf("%-8s %14.1f %14.1f %16.0f %16.0f", now, per_second(flow.pass.packets, elapsed_ns),
 	       per_second(flow.drop.packets, elapsed_ns), per_second(flow.pass.bytes, elapsed_ns),
 	       per_second(flow.drop.bytes, elapsed_ns));
+	verdicts_print(&total, elapsed_ns);
+	putchar('\n');
 	return output_finish();
 }
 

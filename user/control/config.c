@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* A change takes these steps, and a SIGKILL between any two leaves a state to go on from:
  *
- *   1 barrier   no packet reads the copy out of force any more, which a change that was killed
- *               after 4 may have left behind with readers
- *   2 sweep     every bucket is of the epoch in force, so that the next one is told from it;
- * buckets of a killed change's epoch are carried over while its numbers are still there 3 write the
- * copy out of force: nobody reads it, so half of it does no harm 4 publish   one store of the
- * generation, after which every packet sees all of the new copy 5 barrier   no packet decides under
- * the old copy any more, nor inserts a bucket of its epoch 6 sweep     as 2
+ * 1. barrier: no packet reads the copy out of force any more, which a change that was killed after
+ *    step 4 may have left behind with readers.
+ * 2. sweep: every bucket is of the epoch in force, so that the next one is told from it. Buckets of
+ *    a killed change's epoch are carried over while its numbers are still there.
+ * 3. write the copy out of force: nobody reads it, so half of it does no harm.
+ * 4. publish: one store of the generation, after which every packet sees all of the new copy.
+ * 5. barrier: no packet decides under the old copy any more, nor inserts a bucket of its epoch.
+ * 6. sweep: as 2.
  *
- * Killed before 4, nothing has changed; after 4, the change is whole and 5 and 6 are the next
+ * Killed before 4, nothing has changed; after 4, the change is whole, and 5 and 6 are the next
  * change's 1 and 2. Packets do not depend on 6: they carry their own bucket over.
  *
- * The moment of change is read right before 3. A packet may still take a token under the old limit
- * after it, or read a coarse clock that lags behind it. In both cases the bucket is carried over as
- * if it had stood still between the two moments: at most that time's tokens are withheld, none is
- * granted twice. */
+ * The moment of change is read in 3. A packet may still take a token under the old limit after it,
+ * or read a coarse clock that lags behind it. In both cases the bucket is carried over as if it had
+ * stood still between the two moments: at most that time's tokens are withheld, none is granted
+ * twice. */
 #include "control/config.h"
 
 #include <arpa/inet.h>
@@ -180,23 +181,23 @@ static int sweep(const struct control *control)
 	return 0;
 }
 
-static bool budget_is_of(const struct weir_budget *budget, const struct weir_limit *limit)
+/* Fills the buckets of another epoch; false when there is none. */
+static bool budget_renew(struct weir_budget *budget, const struct weir_limit *limit)
 {
-	for (int kind = 0; kind < WEIR_EXEMPT_MAX; kind++) {
-		if (!bucket_is_of(budget->words[kind], limit))
-			return false;
-	}
-	return true;
-}
+	bool renewed = false;
 
-static void budget_fill(struct weir_budget *budget, const struct weir_limit *limit)
-{
-	for (int kind = 0; kind < WEIR_EXEMPT_MAX; kind++)
+	for (int kind = 0; kind < WEIR_EXEMPT_MAX; kind++) {
+		if (bucket_is_of(budget->words[kind], limit))
+			continue;
 		budget->words[kind] = bucket_full(limit);
+		renewed = true;
+	}
+	return renewed;
 }
 
 /* A changed budget starts full. Here too, and not only with its first packet: four changes without
- * a packet would make an old word look like a new one. */
+ * a packet would make an old word look like a new one. Tokens that packets take between the look
+ * and the update, some microseconds, are given back. */
 static int budgets_sweep(const struct control *control)
 {
 	const struct weir_policy *policy = config_policy(control);
@@ -205,9 +206,8 @@ static int budgets_sweep(const struct control *control)
 	for (uint32_t slot = 0; slot < WEIR_INTERFACES_MAX; slot++) {
 		if (bpf_map_lookup_elem(control->fds[PIN_BUDGETS], &slot, &budget))
 			return -errno;
-		if (budget_is_of(&budget, &policy->budgets[slot]))
+		if (!budget_renew(&budget, &policy->budgets[slot]))
 			continue;
-		budget_fill(&budget, &policy->budgets[slot]);
 		if (bpf_map_update_elem(control->fds[PIN_BUDGETS], &slot, &budget, BPF_ANY))
 			return -errno;
 	}
@@ -243,11 +243,14 @@ int config_publish(struct control *control, const struct weir_policy *next, stru
 	if (err)
 		return failure_set(why, err, "the kernel does not let weir change the limits: %s",
 				   strerror(-err));
+	/* What a killed change of the key lengths left behind would come to life again. */
+	if (!keys_equal(next, current))
+		entries_delete_foreign(control, current);
 	*copy = *next;
 	policy_inherit(copy, current);
 	__atomic_store_n(&config->generation, generation, __ATOMIC_RELEASE);
 	/* The change stands, so that failing here is not failing: the next change does it again. */
-	if (!settle(control) && !keys_equal(copy, current))
+	if (!settle(control) && !keys_equal(next, current))
 		entries_delete_foreign(control, copy);
 	return 0;
 }

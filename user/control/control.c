@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "control/control.h"
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "control/config.h"
+#include "control/entries.h"
 #include "control/pins.h"
 #include "control/probe.h"
 #include "control/slots.h"
@@ -21,9 +21,9 @@ int control_open(struct control **ret, struct failure *why)
 	if (err)
 		return err;
 	libbpf_set_print(NULL);
-	if (!pins_mounted())
-		return pins_missing(why);
-	err = slots_check(why);
+	err = pins_visible(why);
+	if (!err)
+		err = slots_check(why);
 	if (err)
 		return err;
 	control = malloc(sizeof(*control));
@@ -47,22 +47,20 @@ void control_close(struct control *control)
 
 int control_settings(struct control *control, struct control_settings *ret, struct failure *why)
 {
-	struct bpf_map_info entries = {0};
-	uint32_t size = sizeof(entries);
 	struct weir_policy policy;
+	uint32_t sources;
 	int err = pins_refresh(control, why);
 
+	if (!err)
+		err = entries_room(control, &sources, why);
 	if (err)
 		return err;
-	if (bpf_obj_get_info_by_fd(control->fds[PIN_ENTRIES], &entries, &size))
-		return failure_set(why, errno, "cannot read how many sources there is room for: %s",
-				   strerror(errno));
 	config_policy_read(control, &policy);
 	config_limit_read(&policy.limits[WEIR_LIMIT_DEFAULT], &ret->limit);
 	ret->coarse_clock = policy.limits[WEIR_LIMIT_DEFAULT].clock == WEIR_CLOCK_COARSE;
 	ret->key4 = policy.key4;
 	ret->key6 = policy.key6;
-	ret->sources = entries.max_entries;
+	ret->sources = sources;
 	return 0;
 }
 

@@ -87,12 +87,12 @@ int control_detach(const char *interface, const char *netns, unsigned int *ret_d
 int control_open(struct control **ret, struct failure *why);
 void control_close(struct control *control);
 
-/* A zero key length in neither family. */
+/* What holds for all interfaces. */
 struct control_settings {
-	struct control_limit limit; /* default */
-	bool coarse_clock;
-	uint8_t key4, key6;
-	uint32_t sources;
+	struct control_limit limit; /* the default one */
+	bool coarse_clock;          /* the limit's, else the precise one */
+	uint8_t key4, key6;         /* prefix lengths, never 0 */
+	uint32_t sources;           /* entries in the map */
 };
 int control_settings(struct control *control, struct control_settings *ret, struct failure *why);
 

@@ -96,10 +96,10 @@ int control_detach(const char *interface, const char *netns, unsigned int *ret_d
 	int err = probe_privileges(why);
 	int lock;
 
+	if (!err)
+		err = pins_visible(why);
 	if (err)
 		return err;
-	if (!pins_mounted())
-		return pins_missing(why);
 	lock = pins_lock(why);
 	if (lock < 0)
 		return lock;

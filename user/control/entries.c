@@ -85,6 +85,18 @@ int entries_read(const struct control *control, struct entry **ret, size_t *ret_
 	return 0;
 }
 
+int entries_room(const struct control *control, uint32_t *ret, struct failure *why)
+{
+	struct bpf_map_info map = {0};
+	uint32_t size = sizeof(map);
+
+	if (bpf_obj_get_info_by_fd(control->fds[PIN_ENTRIES], &map, &size))
+		return failure_set(why, errno, "cannot read how many sources there is room for: %s",
+				   strerror(errno));
+	*ret = map.max_entries;
+	return 0;
+}
+
 bool entries_key_is_of(const struct weir_key *key, const struct weir_policy *policy)
 {
 	return key->prefix_length == (key->family == WEIR_IPV4 ? policy->key4 : policy->key6);

@@ -12,6 +12,9 @@ struct entry {
 	struct weir_entry state;
 };
 
+/* How many entries there is room for. */
+int entries_room(const struct control *control, uint32_t *ret, struct failure *why);
+
 /* Every entry. The caller frees *ret. */
 int entries_read(const struct control *control, struct entry **ret, size_t *ret_count,
 		 struct failure *why);

@@ -127,9 +127,12 @@ static uint64_t ticks_until(wide units, const struct weir_limit *limit, uint64_t
 	return at > UINT64_MAX ? UINT64_MAX : (uint64_t)at - now_ticks;
 }
 
+/* As the program takes it: of a forgotten epoch, it counts as full. */
 static uint64_t word_in_force(uint64_t word, const struct weir_limit *limit)
 {
-	return bucket_is_older(word, limit) ? bucket_carry(word, limit) : word;
+	if (bucket_is_of(word, limit))
+		return word;
+	return bucket_is_older(word, limit) ? bucket_carry(word, limit) : bucket_full(limit);
 }
 
 uint64_t limit_wait_ticks(uint64_t word, const struct weir_limit *limit, uint64_t cost_units,

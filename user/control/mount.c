@@ -55,43 +55,52 @@ static bool first_process_has(FILE *mounts, unsigned int id, dev_t device)
 /* Told by a mount's id, which no two namespaces share: /proc/1/ns/mnt is not always readable. */
 static enum mount_namespace mount_namespace(void)
 {
-	enum mount_namespace namespace = NAMESPACE_UNKNOWN;
+	enum mount_namespace ours = NAMESPACE_UNKNOWN;
 	FILE *own = fopen("/proc/self/mountinfo", "re");
 	FILE *first = fopen("/proc/1/mountinfo", "re");
 	struct mount_line line;
 
 	if (own && first && mount_line_read(own, &line))
-	namespace = first_process_has(first, line.id, 0) ? NAMESPACE_FIRST : NAMESPACE_OTHER;
+		ours = first_process_has(first, line.id, 0) ? NAMESPACE_FIRST : NAMESPACE_OTHER;
 	if (own)
 		fclose(own);
 	if (first)
 		fclose(first);
-	return namespace;
+	return ours;
 }
 
-bool pins_mounted(void)
+static bool bpffs_is_mounted(void)
 {
 	struct statfs fs;
 
 	return !statfs(PINS_ROOT, &fs) && (unsigned long)fs.f_type == BPF_FS_MAGIC;
 }
 
-int pins_missing(struct failure *why)
+static int explain_unseen(enum mount_namespace ours, struct failure *why)
 {
-	enum mount_namespace namespace = mount_namespace();
 	int err = failure_set(why, ENOENT, "no BPF file system is mounted on " PINS_ROOT "%s",
-			      namespace == NAMESPACE_OTHER ? " in this mount namespace" : "");
+			      ours == NAMESPACE_OTHER ? " in this mount namespace" : "");
 
-	if (namespace == NAMESPACE_OTHER)
+	if (ours == NAMESPACE_OTHER)
 		failure_hint(why,
 			     "under 'ip netns exec' /sys is private and all that is pinned "
 			     "there ends with it: run weir outside with --netns NAME, or enter "
 			     "with 'nsenter --net=/run/netns/NAME'");
-	else if (namespace == NAMESPACE_UNKNOWN)
+	else
 		failure_hint(why, "'mount -t bpf bpf " PINS_ROOT "', not under 'ip netns exec' "
 				  "though, where it would end with the command: there run weir "
 				  "outside with --netns NAME, or enter with 'nsenter --net=...'");
 	return err;
+}
+
+int pins_visible(struct failure *why)
+{
+	enum mount_namespace ours;
+
+	if (bpffs_is_mounted())
+		return 0;
+	ours = mount_namespace();
+	return ours == NAMESPACE_FIRST ? 0 : explain_unseen(ours, why);
 }
 
 static int flock_wait(const char *path, struct failure *why)
@@ -125,17 +134,15 @@ static int mount_bpffs(struct failure *why)
 
 int pins_mount(struct failure *why)
 {
-	int lock, err;
+	int lock, err = pins_visible(why);
 
-	if (pins_mounted())
-		return 0;
-	if (mount_namespace() != NAMESPACE_FIRST)
-		return pins_missing(why);
+	if (err || bpffs_is_mounted())
+		return err;
 	/* Two that mount at once would hide one's pins under the other's mount. */
 	lock = flock_wait(MOUNT_LOCK_DIRECTORY, why);
 	if (lock < 0)
 		return lock;
-	err = pins_mounted() ? 0 : mount_bpffs(why);
+	err = bpffs_is_mounted() ? 0 : mount_bpffs(why);
 	close(lock);
 	return err;
 }

@@ -41,10 +41,9 @@ int pins_mount(struct failure *why);
  * that cannot be told. */
 bool pins_are_private(void);
 
-/* Explains that there is no BPF file system here. Returns -ENOENT. */
-int pins_missing(struct failure *why);
-
-bool pins_mounted(void);
+/* -ENOENT where weir may be attached out of sight: no BPF file system is mounted, and this is not
+ * the first process's mount namespace, in which that means that nothing is attached. */
+int pins_visible(struct failure *why);
 
 /* Waits for weir's lock. Returns a descriptor that holds it until closed, or -errno. */
 int pins_lock(struct failure *why);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What an attach is going to do, and why it may not. Changes nothing. */
-#include <bpf/bpf.h>
 #include <errno.h>
-#include <net/if.h>
 #include <string.h>
 
 #include "control/attachment.h"
 #include "control/config.h"
+#include "control/entries.h"
 #include "control/records.h"
 
 #define KEY4_DEFAULT 32
@@ -24,20 +23,18 @@ int attachment_check(const struct control_attach *want, struct failure *why)
 
 static int check_sources(const struct attachment *attachment, struct failure *why)
 {
-	struct bpf_map_info entries = {0};
-	uint32_t size = sizeof(entries);
+	uint32_t room;
 	int err;
 
 	if (!attachment->shares || !attachment->want->sources)
 		return 0;
-	if (bpf_obj_get_info_by_fd(attachment->control.fds[PIN_ENTRIES], &entries, &size))
-		return failure_set(why, errno, "cannot read how many sources there is room for");
-	if (entries.max_entries == attachment->want->sources)
-		return 0;
+	err = entries_room(&attachment->control, &room, why);
+	if (err || room == attachment->want->sources)
+		return err;
 	err = failure_set(why, EBUSY,
 			  "there is room for %u sources, which cannot change while "
 			  "weir is attached",
-			  entries.max_entries);
+			  room);
 	failure_hint(why, "leave --sources out, or 'weir detach --all' first: buckets then start "
 			  "full");
 	return err;

@@ -76,24 +76,31 @@ static void counters_add(struct weir_counters *sum, const struct weir_counters *
 		sum->causes[i] += counters->causes[i];
 }
 
+static int counters_sum(const struct control *control, unsigned int slot, int cpus,
+			struct weir_counters *ret)
+{
+	struct weir_counters *each = calloc((size_t)cpus, sizeof(*each));
+	struct weir_counters sum = {0};
+	int err = 0;
+
+	if (!each)
+		return -ENOMEM;
+	if (bpf_map_lookup_elem(control->fds[PIN_COUNTERS], &slot, each))
+		err = -errno;
+	for (int cpu = 0; !err && cpu < cpus; cpu++)
+		counters_add(&sum, &each[cpu]);
+	free(each);
+	if (!err)
+		*ret = sum;
+	return err;
+}
+
 int records_count(const struct control *control, unsigned int slot, struct weir_counters *ret,
 		  struct failure *why)
 {
 	int cpus = libbpf_num_possible_cpus();
-	struct weir_counters *each;
-	int err = 0;
+	int err = cpus < 0 ? cpus : counters_sum(control, slot, cpus, ret);
 
-	each = calloc(cpus > 0 ? (size_t)cpus : 1, sizeof(*each));
-	if (!each)
-		return failure_set(why, ENOMEM, "not enough memory");
-	if (cpus < 0)
-		err = cpus;
-	else if (bpf_map_lookup_elem(control->fds[PIN_COUNTERS], &slot, each))
-		err = -errno;
-	memset(ret, 0, sizeof(*ret));
-	for (int cpu = 0; !err && cpu < cpus; cpu++)
-		counters_add(ret, &each[cpu]);
-	free(each);
 	return err ? failure_set(why, err, "cannot read the counters: %s", strerror(-err)) : 0;
 }
 

@@ -108,18 +108,6 @@ void slots_close(struct slots *slots)
 	*slots = (struct slots){0};
 }
 
-static bool links_in(DIR *directory)
-{
-	struct dirent *pin;
-	unsigned int number;
-
-	while ((pin = readdir(directory))) {
-		if (link_name_parse(pin->d_name, &number))
-			return true;
-	}
-	return false;
-}
-
 int slots_none(struct failure *why)
 {
 	int err = failure_set(why, ENOENT, "weir is not attached to any interface");
@@ -130,16 +118,15 @@ int slots_none(struct failure *why)
 
 int slots_check(struct failure *why)
 {
-	DIR *directory = opendir(PINS_DIRECTORY);
-	bool some;
+	struct slots slots;
+	size_t count;
+	int err = slots_open(&slots, why);
 
-	if (!directory && errno != ENOENT)
-		return failure_set(why, errno, "cannot read " PINS_DIRECTORY ": %s",
-				   strerror(errno));
-	some = directory && links_in(directory);
-	if (directory)
-		closedir(directory);
-	return some ? 0 : slots_none(why);
+	if (err)
+		return err;
+	count = slots.count;
+	slots_close(&slots);
+	return count ? 0 : slots_none(why);
 }
 
 struct slot *slots_find_program(const struct slots *slots, uint32_t program_id)

@@ -170,10 +170,12 @@ int control_source(struct control *control, const struct prefix *address,
 	err = keys_of(address, &policy, &entry.key, why);
 	if (err)
 		return err;
-	if (bpf_map_lookup_elem(control->fds[PIN_ENTRIES], &entry.key, &entry.state))
-		return failure_set(why, errno,
-				   errno == ENOENT ? "nothing is known of it: its bucket is full"
-						   : "cannot read the source");
+	if (bpf_map_lookup_elem(control->fds[PIN_ENTRIES], &entry.key, &entry.state)) {
+		if (errno == ENOENT)
+			return failure_set(why, ENOENT,
+					   "nothing is known of it: its bucket is full");
+		return failure_set(why, errno, "cannot read its entry: %s", strerror(errno));
+	}
 	err = drops_read(control, &drops, why);
 	if (err)
 		return err;
