@@ -123,7 +123,7 @@ phase() {
 	wait "$ping_pid" || :
 	if [ "$2" = flooded ]; then
 		wait "$flood_pid"
-		flooded=$(printf "%'d" "$(jq '.sent / .seconds | round' "$TESTBED_DIR/flood")")
+		flooded=$(jq '.sent / .seconds | round' "$TESTBED_DIR/flood")
 	fi
 	answered=$(grep -c '^200 ' "$TESTBED_DIR/requests" || :)
 	total=$(wc -l <"$TESTBED_DIR/requests")
