@@ -50,7 +50,7 @@ $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(C_FLAGS) -c -o $@ $<
 
-$(B)/user/control/%.o: | $(B)/weir.skel.h
+$(patsubst %.c,$(B)/%.o,$(CONTROL)): | $(B)/weir.skel.h
 
 $(B)/%.bpf.o: %.bpf.c
 	@mkdir -p $(@D)

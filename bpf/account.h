@@ -47,7 +47,8 @@ static __always_inline void count_dropped_in_entry(struct weir_entry *entry, __u
 						   __u64 last_seen_ns)
 {
 	__sync_fetch_and_add(&entry->dropped, drops);
-	entry->last_seen_ns = last_seen_ns;
+	if (entry->last_seen_ns < last_seen_ns)
+		entry->last_seen_ns = last_seen_ns;
 }
 
 static __always_inline __u32 pending_set(const struct weir_key *key)
@@ -55,9 +56,9 @@ static __always_inline __u32 pending_set(const struct weir_key *key)
 	__u64 hash = weir_seed ^ key->address[0] ^ ((__u64)key->address[1] << 32);
 
 	hash *= 0x9e3779b97f4a7c15ULL; /* 2^64 / golden ratio */
-	hash ^= hash >> 32 ^ key->address[2] ^ ((__u64)key->address[3] << 32);
+	hash ^= (hash >> 32) ^ key->address[2] ^ ((__u64)key->address[3] << 32);
 	hash *= 0x9e3779b97f4a7c15ULL;
-	return hash >> 32 & (WEIR_PENDING_SETS - 1);
+	return (hash >> 32) & (WEIR_PENDING_SETS - 1);
 }
 
 static __always_inline bool key_equals(const struct weir_key *a, const struct weir_key *b)

@@ -61,6 +61,12 @@ static inline bool bucket_is_older(__u64 word, const struct weir_limit *limit)
 	return ((word + 1) & BUCKET_EPOCH_MASK) == limit->epoch;
 }
 
+/* Whether the word belongs to the epoch after limit's: then limit is out of force. */
+static inline bool bucket_is_newer(__u64 word, const struct weir_limit *limit)
+{
+	return ((word - 1) & BUCKET_EPOCH_MASK) == limit->epoch;
+}
+
 /* Units that are missing from a full bucket; may exceed the capacity when another CPU's clock was
  * ahead. */
 static inline __u64 bucket_debt(__u64 word, __u64 minted)
@@ -111,6 +117,15 @@ static inline __u64 bucket_carry(__u64 word, const struct weir_limit *limit)
 	if (debt > limit->capacity_units)
 		debt = limit->capacity_units;
 	return (bucket_minted(limit->changed_at_ticks, limit->multiplier) + debt) | limit->epoch;
+}
+
+/* The word in limit's units, which must not be newer. One that two changes passed by is in units
+ * that nobody knows any more: its source is not to be refused for ever. */
+static inline __u64 bucket_in_force(__u64 word, const struct weir_limit *limit)
+{
+	if (bucket_is_of(word, limit))
+		return word;
+	return bucket_is_older(word, limit) ? bucket_carry(word, limit) : bucket_full(limit);
 }
 
 #endif

@@ -29,7 +29,8 @@ static long forget_each(struct bpf_map *map, const void *key, struct weir_entry 
 	return 0;
 }
 
-/* Carries a bucket of the epoch before over, unless a packet does it first. */
+/* Brings a bucket into the epoch in force, unless a packet does it first. No change is under way
+ * meanwhile, so that a word that looks newer is one of long ago. */
 static long sweep_each(struct bpf_map *map, const void *key, struct weir_entry *entry,
 		       struct weir_sweep *sweep)
 {
@@ -38,11 +39,27 @@ static long sweep_each(struct bpf_map *map, const void *key, struct weir_entry *
 
 	(void)map;
 	(void)key;
-	if (!bucket_is_older(word, limit))
+	if (bucket_is_of(word, limit))
 		return 0;
-	if (__sync_val_compare_and_swap(&entry->word, word, bucket_carry(word, limit)) == word)
+	if (__sync_val_compare_and_swap(&entry->word, word, bucket_in_force(word, limit)) == word)
 		sweep->rescaled++;
 	return 0;
+}
+
+/* A changed budget starts full. */
+static __always_inline void sweep_budget(__u32 slot)
+{
+	const struct weir_limit *limit =
+		&policy_view().policy->budgets[slot & (WEIR_INTERFACES_MAX - 1)];
+	struct weir_budget *budget = bpf_map_lookup_elem(&weir_budgets, &slot);
+	__u64 word;
+	int kind;
+
+	for (kind = 0; budget && kind < WEIR_EXEMPT_MAX; kind++) {
+		word = *(volatile __u64 *)&budget->words[kind];
+		if (!bucket_is_of(word, limit))
+			__sync_val_compare_and_swap(&budget->words[kind], word, bucket_full(limit));
+	}
 }
 
 /* Gives a source, or everyone, a full bucket. */
@@ -70,7 +87,10 @@ SEC("syscall")
 int weir_sweep_program(struct weir_sweep *argument)
 {
 	struct weir_sweep sweep = {};
+	__u32 slot;
 
+	for (slot = 0; slot < WEIR_INTERFACES_MAX; slot++)
+		sweep_budget(slot);
 	bpf_for_each_map_elem(&weir_entries, sweep_each, &sweep, 0);
 	argument->rescaled = sweep.rescaled;
 	return 0;

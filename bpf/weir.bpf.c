@@ -69,39 +69,43 @@ static __always_inline enum parsed parse_frame(struct xdp_md *ctx, struct packet
 	return parsed == PARSED_SHORT ? parse_window(ctx, packet) : parsed;
 }
 
-/* Whether the interface's budget for this kind of traffic has room. */
+/* Whether the interface's budget for this kind of traffic has room: WEIR_PASS_EXEMPT or
+ * WEIR_DROP_BUDGET. */
 __noinline int exempt(enum weir_exemption kind)
 {
 	struct view view = policy_view();
 	const struct weir_limit *limit =
 		&view.policy->budgets[weir_slot & (WEIR_INTERFACES_MAX - 1)];
+	__u64 now_ns = weir_now_ns(limit);
 	__u32 slot = weir_slot;
 	struct weir_budget *budget = bpf_map_lookup_elem(&weir_budgets, &slot);
 	__u64 minted, word, next, seen;
 	int attempt;
 
-	if (!budget || kind >= WEIR_EXEMPT_MAX)
-		return 0;
-	minted = bucket_minted(bucket_ticks(weir_now_ns(limit)), limit->multiplier);
+	if (!view.generation || !budget || kind >= WEIR_EXEMPT_MAX)
+		return count_untracked(WEIR_CAUSE_NO_LIMIT);
+	if (now_ns >= BUCKET_NOW_MAX_NS)
+		return count_untracked(WEIR_CAUSE_CLOCK_SPENT);
+	minted = bucket_minted(bucket_ticks(now_ns), limit->multiplier);
 	word = *(volatile __u64 *)&budget->words[kind];
 	for (attempt = 0; attempt < TAKE_ATTEMPTS; attempt++) {
 		/* A changed budget starts full. */
 		if (!bucket_take(bucket_is_of(word, limit) ? word : bucket_full(limit), limit,
 				 bucket_cost(limit, 1), minted, &next))
-			return 0;
+			return WEIR_DROP_BUDGET;
 		seen = weir_swap(&budget->words[kind], word, next);
 		if (seen == word)
-			return 1;
+			return WEIR_PASS_EXEMPT;
 		word = seen;
 	}
-	return 0;
+	return WEIR_DROP_BUDGET;
 }
 
 /* Takes a token where judge could not at once: another CPU was faster, or the limit has changed.
  * Apart from it because the verifier follows every attempt. */
 __noinline int judge_again(struct weir_entry *entry, const struct weir_key *key, __u64 now_ns)
 {
-	struct view view = policy_view(), latest;
+	struct view view = policy_view();
 	const struct weir_limit *limit;
 	__u64 word, current, next;
 	int attempt;
@@ -111,18 +115,12 @@ __noinline int judge_again(struct weir_entry *entry, const struct weir_key *key,
 	for (attempt = 0; attempt < TAKE_ATTEMPTS; attempt++) {
 		limit = limit_of(entry, &view);
 		word = *(volatile __u64 *)&entry->word;
-		current = word;
-		if (!bucket_is_of(word, limit)) {
-			latest = policy_view();
-			if (latest.generation != view.generation) {
-				view = latest;
-				continue;
-			}
-			/* A walk over the map may miss an entry, though hardly in every sweep of
-			 * two changes: its source is not to be refused for ever. */
-			current = bucket_is_older(word, limit) ? bucket_carry(word, limit)
-							       : bucket_full(limit);
+		if (bucket_is_newer(word, limit)) {
+			/* The policy moved on while this packet was looking at it. */
+			view = policy_view();
+			continue;
 		}
+		current = bucket_in_force(word, limit);
 		if (!bucket_take(current, limit, bucket_cost(limit, 1),
 				 bucket_minted(bucket_ticks(now_ns), limit->multiplier), &next)) {
 			count_dropped(entry, key, now_ns);
@@ -201,8 +199,12 @@ static __always_inline enum weir_verdict decide(const struct packet *packet)
 
 	if (!view.generation)
 		return count_untracked(WEIR_CAUSE_NO_LIMIT);
-	if (packet->exemption != WEIR_EXEMPT_NONE && exempt(packet->exemption))
-		return WEIR_PASS_EXEMPT;
+	if (packet->exemption != WEIR_EXEMPT_NONE) {
+		int verdict = exempt(packet->exemption);
+
+		if (verdict != WEIR_DROP_BUDGET)
+			return verdict;
+	}
 	key_of(packet, view.policy, &key);
 	entry = bpf_map_lookup_elem(&weir_entries, &key);
 	if (!entry)
@@ -221,8 +223,7 @@ int weir_xdp(struct xdp_md *ctx)
 	case PARSED_NOT_IP:
 		return account(WEIR_PASS_NOT_IP, packet.frame_bytes);
 	case PARSED_ARP:
-		return account(exempt(WEIR_EXEMPT_ARP) ? WEIR_PASS_EXEMPT : WEIR_DROP_BUDGET,
-			       packet.frame_bytes);
+		return account(exempt(WEIR_EXEMPT_ARP), packet.frame_bytes);
 	case PARSED_OPAQUE:
 		return account(WEIR_PASS_OPAQUE, packet.frame_bytes);
 	case PARSED_MALFORMED:

@@ -93,9 +93,10 @@ struct weir_limit {
 };
 _Static_assert(sizeof(struct weir_limit) == 72, "limit size");
 
-/* What one interface may pass as exempt, one limit for each kind. */
+/* Every limit, and what makes an address a source. */
 struct weir_policy {
 	struct weir_limit limits[WEIR_LIMITS_MAX];
+	/* What each interface may pass as exempt, of each kind. */
 	struct weir_limit budgets[WEIR_INTERFACES_MAX];
 	__be32 mask4;
 	__be32 mask6[4];
@@ -103,6 +104,7 @@ struct weir_policy {
 	__u8 key6;
 	__u8 zero[2];
 };
+_Static_assert(sizeof(struct weir_policy) == 5784, "policy size");
 
 /* Two copies of the policy; generation's low bit says which is in force. The other is rewritten
  * only when no packet can still be reading it. Generation 0 means nothing was configured yet. */
@@ -111,6 +113,7 @@ struct weir_config {
 	__u32 generation;
 	struct weir_policy copies[2];
 };
+_Static_assert(sizeof(struct weir_config) == 11576, "config size");
 
 /* A source's state. word is bucket.h's; outcome is the generation it was computed under (high
  * half) and the limit it led to (low half). passed is exact; dropped lacks what waits in
@@ -140,6 +143,7 @@ _Static_assert(sizeof(struct weir_pending) == 40, "pending size");
 struct weir_pending_set {
 	struct weir_pending ways[WEIR_PENDING_WAYS];
 };
+_Static_assert(sizeof(struct weir_pending_set) == 80, "pending set size");
 
 struct weir_count {
 	__u64 packets;
@@ -151,11 +155,13 @@ struct weir_counters {
 	struct weir_count verdicts[WEIR_VERDICT_MAX];
 	__u64 causes[WEIR_CAUSE_MAX];
 };
+_Static_assert(sizeof(struct weir_counters) == 184, "counters size");
 
 /* One interface's exemption buckets, shared by all CPUs. */
 struct weir_budget {
 	__u64 words[WEIR_EXEMPT_MAX];
 };
+_Static_assert(sizeof(struct weir_budget) == 40, "budget size");
 
 /* Which interface holds a slot. */
 struct weir_interface {
@@ -172,9 +178,11 @@ struct weir_forget {
 	__u32 everyone; /* 1: every source, key is ignored */
 	__u64 forgotten;
 };
+_Static_assert(sizeof(struct weir_forget) == 32, "forget size");
 
 struct weir_sweep {
 	__u64 rescaled;
 };
+_Static_assert(sizeof(struct weir_sweep) == 8, "sweep size");
 
 #endif

@@ -67,20 +67,17 @@ static int replace_changers(const struct attachment *attachment, struct failure 
 
 static int replace_program(struct attachment *attachment, struct failure *why)
 {
-	int link_fd = attachment->occupied->link_fd;
-	int old_fd = bpf_prog_get_fd_by_id(attachment->occupied->program_id);
-	int err = replace_changers(attachment, why);
+	int err = config_prepare(&attachment->control, &attachment->next, why);
 
-	if (!err && bpf_link_update(link_fd, program_fd(attachment), NULL))
-		err = failure_set(why, errno, "the kernel does not replace the program: %s",
-				  strerror(errno));
-	else if (!err)
-		err = config_publish(&attachment->control, &attachment->next, why);
-	if (err && old_fd >= 0)
-		bpf_link_update(link_fd, old_fd, NULL);
-	if (old_fd >= 0)
-		close(old_fd);
-	return err;
+	if (!err)
+		err = replace_changers(attachment, why);
+	if (err)
+		return err;
+	if (bpf_link_update(attachment->occupied->link_fd, program_fd(attachment), NULL))
+		return failure_set(why, errno, "the kernel does not replace the program: %s",
+				   strerror(errno));
+	config_publish(&attachment->control, &attachment->next);
+	return 0;
 }
 
 static int pin_maps(struct attachment *attachment, struct failure *why)
@@ -99,7 +96,7 @@ static int publish_budget(struct attachment *attachment, struct failure *why)
 	struct weir_policy policy = *config_policy(&attachment->control);
 
 	policy.budgets[attachment->slot] = attachment->next.budgets[attachment->slot];
-	return config_publish(&attachment->control, &policy, why);
+	return config_change(&attachment->control, &policy, why);
 }
 
 static void record_make(const struct attachment *attachment, bool generic,
@@ -127,7 +124,7 @@ static int keep_link(struct attachment *attachment, const struct device_link *li
 	pins_link_path(path, attachment->slot);
 	if (bpf_obj_pin(link->fd, path))
 		return failure_set(why, errno, "cannot make %s: %s", path, strerror(errno));
-	err = config_publish(&attachment->control, &attachment->next, why);
+	err = config_change(&attachment->control, &attachment->next, why);
 	if (err)
 		unlink(path);
 	return err;

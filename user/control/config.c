@@ -181,46 +181,11 @@ static int sweep(const struct control *control)
 	return 0;
 }
 
-/* Fills the buckets of another epoch; false when there is none. */
-static bool budget_renew(struct weir_budget *budget, const struct weir_limit *limit)
-{
-	bool renewed = false;
-
-	for (int kind = 0; kind < WEIR_EXEMPT_MAX; kind++) {
-		if (bucket_is_of(budget->words[kind], limit))
-			continue;
-		budget->words[kind] = bucket_full(limit);
-		renewed = true;
-	}
-	return renewed;
-}
-
-/* A changed budget starts full. Here too, and not only with its first packet: four changes without
- * a packet would make an old word look like a new one. Tokens that packets take between the look
- * and the update, some microseconds, are given back. */
-static int budgets_sweep(const struct control *control)
-{
-	const struct weir_policy *policy = config_policy(control);
-	struct weir_budget budget;
-
-	for (uint32_t slot = 0; slot < WEIR_INTERFACES_MAX; slot++) {
-		if (bpf_map_lookup_elem(control->fds[PIN_BUDGETS], &slot, &budget))
-			return -errno;
-		if (!budget_renew(&budget, &policy->budgets[slot]))
-			continue;
-		if (bpf_map_update_elem(control->fds[PIN_BUDGETS], &slot, &budget, BPF_ANY))
-			return -errno;
-	}
-	return 0;
-}
-
 static int settle(const struct control *control)
 {
 	int err = barrier(control);
 
-	if (!err)
-		err = sweep(control);
-	return err ? err : budgets_sweep(control);
+	return err ? err : sweep(control);
 }
 
 /* 0 means that nothing was configured yet, so that the count goes on at 2, which is even too. */
@@ -229,20 +194,26 @@ static uint32_t generation_after(uint32_t generation)
 	return generation == UINT32_MAX ? 2 : generation + 1;
 }
 
-int config_publish(struct control *control, const struct weir_policy *next, struct failure *why)
+int config_prepare(const struct control *control, const struct weir_policy *next,
+		   struct failure *why)
+{
+	int err = policy_equals(next, config_policy(control)) ? 0 : settle(control);
+
+	if (err)
+		return failure_set(why, err, "the kernel does not let weir change the limits: %s",
+				   strerror(-err));
+	return 0;
+}
+
+void config_publish(struct control *control, const struct weir_policy *next)
 {
 	const struct weir_policy *current = config_policy(control);
 	struct weir_config *config = control->config;
 	uint32_t generation = generation_after(config->generation);
 	struct weir_policy *copy = &config->copies[generation & 1];
-	int err;
 
 	if (policy_equals(next, current))
-		return 0;
-	err = settle(control);
-	if (err)
-		return failure_set(why, err, "the kernel does not let weir change the limits: %s",
-				   strerror(-err));
+		return;
 	/* What a killed change of the key lengths left behind would come to life again. */
 	if (!keys_equal(next, current))
 		entries_delete_foreign(control, current);
@@ -252,5 +223,13 @@ int config_publish(struct control *control, const struct weir_policy *next, stru
 	/* The change stands, so that failing here is not failing: the next change does it again. */
 	if (!settle(control) && !keys_equal(next, current))
 		entries_delete_foreign(control, copy);
-	return 0;
+}
+
+int config_change(struct control *control, const struct weir_policy *next, struct failure *why)
+{
+	int err = config_prepare(control, next, why);
+
+	if (!err)
+		config_publish(control, next);
+	return err;
 }

@@ -27,6 +27,11 @@ void config_keys_set(struct weir_policy *policy, uint8_t key4, uint8_t key6);
 /* Puts next in force: a copy of the policy in force with limits replaced by what
  * config_limit_build made. Nothing happens if both are equal. Fails before anything is changed or
  * not at all. Hold the lock. */
-int config_publish(struct control *control, const struct weir_policy *next, struct failure *why);
+int config_change(struct control *control, const struct weir_policy *next, struct failure *why);
+
+/* Its two halves: the one that may fail, and the one that may not. */
+int config_prepare(const struct control *control, const struct weir_policy *next,
+		   struct failure *why);
+void config_publish(struct control *control, const struct weir_policy *next);
 
 #endif

@@ -74,7 +74,7 @@ static int limit_set_locked(struct control *control, unsigned int id,
 		return err;
 	next = *config_policy(control);
 	next.limits[id] = *limit;
-	return config_publish(control, &next, why);
+	return config_change(control, &next, why);
 }
 
 int control_limit_set(struct control *control, unsigned int id, const struct control_limit *limit,

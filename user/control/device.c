@@ -97,11 +97,11 @@ int device_occupied(uint32_t program_id, const char *name, struct failure *why)
 				  "as on its bond or on a port of it");
 	else
 		err = failure_set(why, EBUSY,
-				  "another XDP program is attached there: id %u, name '%s'",
-				  program_id, program);
+				  "another XDP program is attached there: id %u, name %s",
+				  program_id, program[0] ? program : "hidden");
 	failure_hint(why,
 		     "weir never replaces it: detach it first, with the tool that attached "
-		     "it or by 'ip link set dev %.15s xdp off'",
+		     "it or, unless a link holds it, by 'ip link set dev %.15s xdp off'",
 		     name);
 	return err;
 }

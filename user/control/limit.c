@@ -128,17 +128,10 @@ static uint64_t ticks_until(wide units, const struct weir_limit *limit, uint64_t
 }
 
 /* As the program takes it: of a forgotten epoch, it counts as full. */
-static uint64_t word_in_force(uint64_t word, const struct weir_limit *limit)
-{
-	if (bucket_is_of(word, limit))
-		return word;
-	return bucket_is_older(word, limit) ? bucket_carry(word, limit) : bucket_full(limit);
-}
-
 uint64_t limit_wait_ticks(uint64_t word, const struct weir_limit *limit, uint64_t cost_units,
 			  uint64_t now_ticks)
 {
-	wide full_at = word_in_force(word, limit) & ~BUCKET_EPOCH_MASK;
+	wide full_at = bucket_in_force(word, limit) & ~BUCKET_EPOCH_MASK;
 
 	if (cost_units > limit->capacity_units)
 		return UINT64_MAX;
@@ -149,13 +142,13 @@ uint64_t limit_wait_ticks(uint64_t word, const struct weir_limit *limit, uint64_
 
 uint64_t limit_full_ticks(uint64_t word, const struct weir_limit *limit, uint64_t now_ticks)
 {
-	return ticks_until(word_in_force(word, limit) & ~BUCKET_EPOCH_MASK, limit, now_ticks);
+	return ticks_until(bucket_in_force(word, limit) & ~BUCKET_EPOCH_MASK, limit, now_ticks);
 }
 
 double limit_tokens(uint64_t word, const struct weir_limit *limit, uint64_t now_ticks)
 {
 	uint64_t minted = bucket_minted(now_ticks, limit->multiplier);
-	uint64_t debt = bucket_debt(word_in_force(word, limit), minted);
+	uint64_t debt = bucket_debt(bucket_in_force(word, limit), minted);
 
 	if (debt > limit->capacity_units)
 		debt = limit->capacity_units;
