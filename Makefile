@@ -69,7 +69,7 @@ $(B)/tests/unit/%: tests/unit/%.c $(PURE)
 
 $(B)/tests/prog/%: tests/prog/%.c $(LIMIT) $(PROG_BPF) $(B)/weir.skel.h
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(C_FLAGS) -I$(@D) -Itests/prog -MF $@.d -o $@ $(filter %.c,$^) -lcmocka -lpthread $(BPF_LIBS)
+	$(CC) $(CFLAGS) $(C_FLAGS) -I$(@D) -Itests/prog -MF $@.d -o $@ $(filter %.c,$^) -lcmocka -lpthread -lm $(BPF_LIBS)
 
 $(B)/tests/net/%: tests/net/%.c $(NET_BPF)
 	@mkdir -p $(@D)

@@ -4,10 +4,10 @@
 #ifndef PRELUDE_H
 #define PRELUDE_H
 
-#define PRELUDE_CPUS  8
-#define PRELUDE_FIRST 0x0a000000 /* 10.0.0.0 */
+#define PRELUDE_CPUS 8
 
-/* How many sources take turns, each CPU by itself; next starts them anew. */
+/* 10.0.0.0 and those after it take turns, each CPU by itself; next starts them anew. */
+__u32 prelude_first = 0x0a000000;
 __u32 prelude_sources = 1;
 
 struct {
@@ -33,7 +33,7 @@ int prelude(struct xdp_md *ctx)
 	if (begin + ETH_HLEN + sizeof(struct iphdr) > end)
 		return XDP_ABORTED;
 	*(__be32 *)(begin + ETH_HLEN + offsetof(struct iphdr, saddr)) =
-		parse_swap32(PRELUDE_FIRST + turn);
+		parse_swap32(prelude_first + turn);
 	*next = turn + 1 >= prelude_sources ? 0 : turn + 1;
 	bpf_tail_call(ctx, &prelude_target, 0);
 	return XDP_ABORTED;

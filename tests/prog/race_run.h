@@ -6,12 +6,14 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "bucket.h"
 #include "frame.h"
 #include "program.h"
 
 #define RACE_CPUS_MAX     2
+#define RACE_TRIES_MAX    50
 #define RACE_START_NS     (1000 * SECOND_NS)
 #define RACE_POSSIBLE_MAX 256
 #define RACE_FIRST        0x0a000000 /* the prelude's first source */
@@ -22,7 +24,7 @@ struct race {
 	void *skeleton;
 	void (*stop)(void *skeleton);
 	int prelude_fd, target_fd, drops_fd, forget_fd, sweep_fd, forget_by_update_fd;
-	volatile uint32_t *sources;
+	volatile uint32_t *first, *sources;
 	volatile uint64_t *now_ns;
 	void *turns; /* zero them to begin with the first source again */
 	size_t turns_size;
@@ -54,6 +56,7 @@ struct race {
 			.forget_fd = bpf_program__fd(skeleton->progs.weir_forget_program),        \
 			.sweep_fd = bpf_program__fd(skeleton->progs.weir_sweep_program),          \
 			.forget_by_update_fd = bpf_program__fd(skeleton->progs.forget_by_update), \
+			.first = &skeleton->data->prelude_first,                                  \
 			.sources = &skeleton->data->prelude_sources,                              \
 			.turns = skeleton->bss->prelude_turns,                                    \
 			.turns_size = sizeof(skeleton->bss->prelude_turns),                       \
@@ -92,6 +95,7 @@ struct racer {
 	pthread_t thread;
 	uint32_t packets;
 	int cpu, err;
+	double packet_ns;
 };
 
 static inline int race_repeat(const struct race *race, uint32_t packets)
@@ -105,41 +109,80 @@ static inline int race_repeat(const struct race *race, uint32_t packets)
 	return bpf_prog_test_run_opts(race->prelude_fd, &opts);
 }
 
+static inline double thread_ns(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	return (double)used.tv_sec * SECOND_NS + (double)used.tv_nsec;
+}
+
 static inline void *racer_run(void *argument)
 {
 	struct racer *racer = argument;
 	cpu_set_t cpus;
+	double begin_ns;
 
 	CPU_ZERO(&cpus);
 	CPU_SET(racer->cpu, &cpus);
 	racer->err = -pthread_setaffinity_np(pthread_self(), sizeof(cpus), &cpus);
 	pthread_barrier_wait(racer->start);
+	begin_ns = thread_ns();
 	if (!racer->err)
 		racer->err = race_repeat(racer->race, racer->packets);
+	racer->packet_ns = (thread_ns() - begin_ns) / racer->packets;
 	return NULL;
 }
 
-/* Each CPU sends packets, from the first sources of the prelude in turn, and all at once. */
-static inline void race_run(const struct race *race, int cpus, uint32_t sources, uint32_t packets)
-{
+struct racing {
 	struct racer racers[RACE_CPUS_MAX];
 	pthread_barrier_t start;
+	int cpus;
+};
+
+/* Each CPU sends packets, from the first sources of the prelude in turn, and all at once. */
+static inline void race_begin(const struct race *race, struct racing *ret, int cpus,
+			      uint32_t sources, uint32_t packets)
+{
 	int cpu;
 
 	*race->sources = sources;
-	memset((void *)race->turns, 0, race->turns_size);
-	assert_int_equal(pthread_barrier_init(&start, NULL, cpus), 0);
+	memset(race->turns, 0, race->turns_size);
+	ret->cpus = cpus;
+	assert_int_equal(pthread_barrier_init(&ret->start, NULL, cpus), 0);
 	for (cpu = 0; cpu < cpus; cpu++) {
-		racers[cpu] = (struct racer){
-			.race = race, .start = &start, .packets = packets, .cpu = cpu};
-		assert_int_equal(pthread_create(&racers[cpu].thread, NULL, racer_run, &racers[cpu]),
+		ret->racers[cpu] = (struct racer){
+			.race = race, .start = &ret->start, .packets = packets, .cpu = cpu};
+		assert_int_equal(pthread_create(&ret->racers[cpu].thread, NULL, racer_run,
+						&ret->racers[cpu]),
 				 0);
 	}
-	for (cpu = 0; cpu < cpus; cpu++) {
-		assert_int_equal(pthread_join(racers[cpu].thread, NULL), 0);
-		assert_int_equal(racers[cpu].err, 0);
+}
+
+/* Returns how long the slowest CPU took for a packet, in its own time. */
+static inline double race_end(struct racing *racing)
+{
+	double slowest_ns = 0;
+	int cpu;
+
+	for (cpu = 0; cpu < racing->cpus; cpu++) {
+		const struct racer *racer = &racing->racers[cpu];
+
+		assert_int_equal(pthread_join(racer->thread, NULL), 0);
+		assert_int_equal(racer->err, 0);
+		if (racer->packet_ns > slowest_ns)
+			slowest_ns = racer->packet_ns;
 	}
-	pthread_barrier_destroy(&start);
+	pthread_barrier_destroy(&racing->start);
+	return slowest_ns;
+}
+
+static inline double race_run(const struct race *race, int cpus, uint32_t sources, uint32_t packets)
+{
+	struct racing racing;
+
+	race_begin(race, &racing, cpus, sources, packets);
+	return race_end(&racing);
 }
 
 static inline struct weir_key race_key(uint32_t number)
@@ -177,6 +220,21 @@ static inline struct weir_entry race_entry(const struct race *race, uint32_t num
 
 	assert_int_equal(bpf_map_lookup_elem(race->program.entries_fd, &key, &entry), 0);
 	return entry;
+}
+
+static inline uint64_t race_passed(const struct race *race)
+{
+	return program_count(&race->program).verdicts[WEIR_PASS].packets;
+}
+
+/* Who wins a race is chance, the more so on a busy machine: a naive variant has several tries to
+ * be caught, each of which begins anew. */
+static inline void assert_caught(bool (*is_caught)(void))
+{
+	int tries = 0;
+
+	while (!is_caught())
+		assert_in_range(++tries, 1, RACE_TRIES_MAX);
 }
 
 #endif
