@@ -15,7 +15,7 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fra
 INCLUDES := -Iuser -Ibpf -I$(B)
 CFLAGS ?= -O2 -g
 C_FLAGS := -std=gnu11 -D_GNU_SOURCE $(WARNINGS) $(INCLUDES) -MMD -MP
-MULTIARCH := $(shell $(CC) -print-multiarch)
+MULTIARCH := $(shell $(CC) -print-multiarch 2>/dev/null)
 BPF_FLAGS := -target bpf -mcpu=v3 -O2 -g $(WARNINGS) -idirafter /usr/include/$(MULTIARCH) -Ibpf -MMD -MP
 BPF_LIBS := -lbpf -lelf -lz
 LIBS := $(BPF_LIBS) -ljansson
@@ -39,7 +39,7 @@ BENCH_BPF := $(patsubst %.bpf.c,$(B)/%.skel.h,$(wildcard tests/bench/*.bpf.c))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all tests test demo bench check format install clean deps
+.PHONY: all tests test demo bench check checks format install clean deps
 
 all: $(B)/weir
 
@@ -106,7 +106,10 @@ bench: deps
 SOURCES := $(wildcard bpf/*.[ch] user/*/*.[ch] tests/*/*.[ch])
 SCRIPTS := $(wildcard scripts/*.sh tests/*.sh tests/*/*.sh .ci/run)
 
-check: deps $(B)/weir.skel.h $(PROG_BPF) $(NET_BPF) $(BENCH_BPF)
+check: deps
+	+$(MAKE) --no-print-directory checks
+
+checks: $(B)/weir.skel.h
 	clang-format --dry-run -Werror $(SOURCES)
 	cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --enable=warning,portability,performance -D__x86_64__ $(INCLUDES) user tests/unit tests/fuzz
 	shellcheck -x $(SCRIPTS)

@@ -15,15 +15,16 @@ testbed_links=0
 
 # Everything after this runs beside nobody else's weir, and is undone on exit.
 testbed_open() {
-	[ "$(id -u)" -eq 0 ] || testbed_refuse "network namespaces need root"
+	[ "$(id -u)" -eq 0 ] || testbed_refuse "network namespaces need root: sudo, or su"
 	[ -x "$WEIR" ] || testbed_refuse "$WEIR is missing: run make"
 	! testbed_attached ||
 		testbed_refuse "weir is attached on this machine ($TESTBED_PINS): detach it first"
 	TESTBED_DIR=$(mktemp -d)
 	trap testbed_close EXIT
-	trap 'exit 130' INT
-	trap 'exit 143' TERM
-	trap 'exit 129' HUP
+	# make forwards what its whole group got: a second one must not end the cleaning up.
+	trap 'trap "" INT TERM HUP; exit 130' INT
+	trap 'trap "" INT TERM HUP; exit 143' TERM
+	trap 'trap "" INT TERM HUP; exit 129' HUP
 }
 
 testbed_refuse() {

@@ -15,6 +15,8 @@ passed=0 failed=0 skipped=0
 skips=()
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 
 # Reads TAP: prints "passed failed skipped planned", then each skip's name and reason. cmocka says
 # "not ok N # SKIP name" and leaves the reason to a comment before it.
@@ -77,7 +79,7 @@ program_run() {
 	local label=$1 begin=$EPOCHREALTIME status
 
 	shift
-	CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 10 "$PROGRAM_SECONDS_MAX" "$@" >"$output" 2>&1 </dev/null
+	CMOCKA_MESSAGE_OUTPUT=TAP timeout --foreground -k 10 "$PROGRAM_SECONDS_MAX" "$@" >"$output" 2>&1 </dev/null
 	status=$?
 	program_finished "$label" "$status" "$(seconds_since "$begin")"
 }

@@ -34,9 +34,9 @@ tap_equal 'a stranger is not known, and has a full bucket' 'false 100' \
 tap_equal 'and there is nothing to forget' 0 "$(weir forget 203.0.113.1 --json | jq .forgotten)"
 
 flood 198.51.100.64 --sources 50 --packets 50000 >/dev/null
-tap_equal 'each source has a bucket of its own' '50 100 100' "$(weir sources --top 50 --json |
+tap_equal 'each source has a bucket of its own' '50 100 100' "$(weir sources --top 100 --json |
 	jq -r '[.sources[] | select(.address != "'$FLOODER'") | .passed] |
-		[length, min, max] | join(" ")' | sed 's/^49/50/')"
+		[length, min, max] | join(" ")')"
 
 # Two ticks of the coarse clock are worth at most 1 % of the capacity.
 weir limit set default --rate 1k/s --capacity 1000 >/dev/null

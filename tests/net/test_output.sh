@@ -6,7 +6,8 @@
 . "$(dirname "$0")/pair.sh"
 
 VERDICTS='pass pass_not_ip pass_exempt pass_opaque pass_untracked drop_rate drop_contended
-drop_malformed'
+drop_malformed drop_budget'
+MANUAL=$TESTBED_ROOT/user/man/weir.8
 
 # json FILTER COMMAND...: one document, about which FILTER is true.
 json() {
@@ -18,20 +19,30 @@ json() {
 		[ ! -s "$TESTBED_DIR/err" ]
 }
 
-# helps COMMAND: with --help, and so does its JSON.
+# helps COMMAND: as text.
 helps() {
 	local -a words
 
 	read -ra words <<<"$1"
-	weir "${words[@]}" --help | grep -qi usage
+	weir "${words[@]}" --help | grep -q "^usage: weir $1" &&
+		weir "${words[@]}" --help | grep -q -e '^  --json '
 }
 
-has_all_verdicts() {
-	local verdict
+# helps_in_json COMMAND [NAME]: its own entry alone, under that name.
+helps_in_json() {
+	local -a words
 
-	for verdict in $VERDICTS; do
-		jq -e ".verdicts.$verdict | (.packets, .bytes) | numbers" "$1" >/dev/null || return
-	done
+	read -ra words <<<"$1"
+	json ".commands | length == 1 and (.[0] | .name == \"${2:-$1}\" and (.usage |
+		startswith(\"${2:-$1}\")) and (.summary | length > 0))" \
+		weir "${words[@]}" --help
+}
+
+# has_all_verdicts FILE: these and no others, in this order, each with two numbers.
+has_all_verdicts() {
+	jq -e --arg names "${VERDICTS//$'\n'/ }" '(.verdicts | keys_unsorted | join(" ")) == $names and
+		all(.verdicts[], .interfaces[].verdicts[]; keys_unsorted == ["packets", "bytes"]) and
+		all(.verdicts[], .interfaces[].verdicts[] | .[]; type == "number")' "$1"
 }
 
 text_has() {
@@ -58,6 +69,28 @@ installs() {
 		bash -n "$TESTBED_DIR/root/usr/share/bash-completion/completions/weir"
 }
 
+# follow SIGNAL SECONDS OPTION...: status with the options until the signal; sets status.
+follow() {
+	local signal=$1 seconds=$2
+
+	shift 2
+	status=0
+	timeout --preserve-status -s "$signal" "$seconds" "$WEIR" status "$@" \
+		>"$TESTBED_DIR/every" || status=$?
+}
+
+# rate_seen PATH: how far from 10000 the middle one of the rates is, as a part of it. One that a
+# busy host delayed is not a fault of the figures.
+rate_seen() {
+	jq -s "map($1.packets_per_s) | sort | .[length / 2 | floor] / 10000 - 1 | fabs" \
+		"$TESTBED_DIR/every"
+}
+
+# Of every command's usage line.
+all_options() {
+	weir help --json | jq -r '.commands[].usage' | grep -o -e '--[a-z0-9-]*' | sort -u
+}
+
 pair_open
 tap_check 'attach in JSON' json '.attached == "new" and .mode == "native"' attach --rate 1/h \
 	--capacity 100
@@ -77,31 +110,64 @@ tap_check 'status has the figures as text' text_has 'drop_rate.*900' weir status
 tap_check 'sources too' text_has '198\.51\.100\.7 .*900' weir sources
 tap_check 'show too' text_has 'dropped.*900' weir show 198.51.100.7
 
-timeout --preserve-status -s INT 2 "$WEIR" status --every 200ms >"$TESTBED_DIR/every" &&
-	status=0 || status=$?
+follow INT 2 --every 200ms
 tap_equal 'status --every ends on SIGINT with 0' 0 "$status"
 tap_true 'after a line each period' "$(wc -l <"$TESTBED_DIR/every") >= 8"
-timeout --preserve-status -s TERM 1 "$WEIR" status --every 100ms --json >"$TESTBED_DIR/every" &&
-	status=0 || status=$?
+follow TERM 1 --every 100ms --json
 tap_equal 'on SIGTERM as well' 0 "$status"
 tap_check 'with a JSON object a line' jq -es 'length >= 5 and all(type == "object")' \
 	"$TESTBED_DIR/every"
+flood_start 198.51.100.7 --rate 10000 --seconds 7
+follow INT 3 --every 500ms --json
+tap_true 'its rates are those of a flood of 10000 a second' "$(rate_seen .drop) <= 0.1"
+tap_true 'by verdict too' "$(rate_seen .verdicts.drop_rate) <= 0.1"
+tap_true 'and by interface' "$(rate_seen '.interfaces[0].verdicts.drop_rate') <= 0.1"
+tap_check 'bytes are those of the frames, and nothing passed' jq -es --argjson size $FRAME_BYTES '
+	length >= 4 and all(.pass.packets_per_s == 0 and
+	(.drop.bytes_per_s / .drop.packets_per_s / $size - 1 | fabs) < 0.001)' "$TESTBED_DIR/every"
+tap_check 'each over the time that passed' jq -es 'all(.elapsed_ns > 400e6 and .elapsed_ns < 5e9)' \
+	"$TESTBED_DIR/every"
+follow INT 3 --every 500ms
+tap_equal 'the text has the same, under its heading' 'pass/s drop/s' \
+	"$(awk 'NR == 1 { print $2, $3 }' "$TESTBED_DIR/every")"
+tap_true 'in its columns' "$(awk 'NR > 1 { print $2, $3, $5 / $3, $6, $7 }' "$TESTBED_DIR/every" | sort -k2n |
+	awk -v size=$FRAME_BYTES '
+	$1 == 0 && $3 > size * 0.999 && $3 < size * 1.001 && $4 == "drop_rate" { rates[n++] = $2 }
+	END { middle = rates[int(n / 2)]; print(n >= 4 && n == NR && middle > 9000 && middle < 11000) }')"
+flood_wait
 tap_check 'and ends when its reader is gone' timeout 5 bash -c \
 	"'$WEIR' status --every 50ms | head -n 1 >/dev/null"
 tap_check 'detach in JSON' json '.detached == 1' weir detach eth0 --netns "$server"
 
 tap_check 'weir alone shows the commands' text_has 'attach' weir
 tap_check 'and its version' text_has '^weir [0-9]' weir --version
-for command in attach detach 'limit set' 'limit list' limit status sources show forget completion; do
+commands=$(weir help --json | jq -r '.commands[].name')
+tap_equal 'help in JSON has every command' "$(printf '%s\n' attach detach 'limit set' 'limit list' \
+	status sources show forget completion help)" "$commands"
+tap_check 'and is one document' json '.commands | length == 10' weir help
+tap_check 'of a command too' json '.commands | length == 1 and .[0].name == "limit set"' weir help \
+	limit set
+while read -r command; do
 	tap_check "weir $command --help" helps "$command"
-done
+	tap_check "weir $command --help --json" helps_in_json "$command"
+	tap_check "weir alone names $command" text_has "^  $command\\( \\|\$\\)" weir
+	tap_check "the manual has $command" grep -q "^\.It Cm $command\b" "$MANUAL"
+done <<<"$commands"
+tap_check 'weir limit --help has both of its commands' json \
+	'[.commands[].name] == ["limit set", "limit list"]' weir limit --help
+tap_check 'completion in JSON' json '.script | contains("complete -F _weir weir")' weir completion
+tap_equal 'which is the same script' "$(weir completion)" "$(weir completion --json | jq -r .script)"
 tap_check 'the completion is valid bash' bash -n <(weir completion)
 tap_check 'it completes commands' text_has '^sources$' completes so
 tap_check 'it completes options' text_has '^--capacity$' completes attach eth0 --cap
 tap_check 'it completes values' text_has '^native$' completes attach eth0 --mode na
-tap_check 'the manual has no findings' mandoc -T lint -W warning "$TESTBED_ROOT/user/man/weir.8"
+tap_check 'the manual has no findings' mandoc -T lint -W warning "$MANUAL"
 for verdict in $VERDICTS; do
-	tap_check "the manual explains $verdict" grep -q "$verdict" "$TESTBED_ROOT/user/man/weir.8"
+	tap_check "the manual explains $verdict" grep -q "^\.It Cm $verdict\b" "$MANUAL"
+done
+tap_true 'there are options' "$(all_options | wc -l) >= 12"
+for option in $(all_options); do
+	tap_check "the manual has $option" grep -q "\bFl ${option#-}\b" "$MANUAL"
 done
 tap_check 'make install' installs
 tap_finish

@@ -120,8 +120,10 @@ static void notice_changes(const struct control_attach_result *result)
 {
 	if (result->warning[0])
 		notice("warning: %s", result->warning);
+	if (result->limit_changed)
+		notice("note: the limit changed on every interface");
 	if (result->keys_changed)
-		notice("the key length changed: every bucket starts full");
+		notice("note: the key length changed: every bucket starts full");
 }
 
 static int report_attached(const struct arguments *arguments, const struct control_attach *want,
@@ -178,10 +180,11 @@ const struct command command_attach = {
 		"Attaches weir to an interface: from then on each source may send what the\n"
 		"limit allows, and what exceeds it is dropped. The command ends, limiting goes\n"
 		"on until weir detach or a reboot. A second interface joins the first: they\n"
-		"share limits and sources. On an interface that has weir already, the program\n"
-		"is replaced without a gap; what is not given is kept.",
+		"share limits and sources, and a limit given here changes for both. On an\n"
+		"interface that has weir already, the program is replaced without a gap; what\n"
+		"is not given is kept.",
 	.examples = "weir attach eth0 --rate 20k/s --capacity 40k\n"
-		    "weir attach eth1 --netns blue --key4 24 --key6 56\n",
+		    "weir attach eth1 --netns blue --rate 1k/s --key4 24 --key6 56\n",
 	.operands = operands,
 	.options = options,
 	.run = run,

@@ -21,12 +21,14 @@ static const char script_begin[] = "# bash completion for weir, printed by weir 
 				   "{\n"
 				   "\tcase \"$1 $2\" in\n";
 
-/* bash splits words at '=' when it completes: "--mode", "=", "nat". */
+/* bash splits words at '=' when it completes: "--mode", "=", "nat". Not compgen -W, which would run
+ * what an interface's name says. */
 static const char script_end[] =
 	"\n"
 	"_weir()\n"
 	"{\n"
-	"\tlocal current=${COMP_WORDS[COMP_CWORD]} at=$((COMP_CWORD - 1)) command=weir\n"
+	"\tlocal current=${COMP_WORDS[COMP_CWORD]} at=$((COMP_CWORD - 1)) command=weir "
+	"word\n"
 	"\n"
 	"\tif [[ $current == '=' ]]; then\n"
 	"\t\tcurrent=\n"
@@ -39,9 +41,10 @@ static const char script_end[] =
 	"\tif ((COMP_CWORD > 2)) && [[ ${COMP_WORDS[2]} != -* ]]; then\n"
 	"\t\t_weir_is_group \"$command\" && command+=_${COMP_WORDS[2]}\n"
 	"\tfi\n"
-	"\tmapfile -t COMPREPLY < <(compgen -W \"$(_weir_words \"$command\" "
-	"\"${COMP_WORDS[at]}\")\" "
-	"-- \"$current\")\n"
+	"\tCOMPREPLY=()\n"
+	"\twhile IFS= read -r word; do\n"
+	"\t\t[[ $word == \"$current\"* ]] && COMPREPLY+=(\"$(printf %q \"$word\")\")\n"
+	"\tdone < <(_weir_words \"$command\" \"${COMP_WORDS[at]}\")\n"
 	"}\n"
 	"complete -F _weir weir\n";
 

@@ -75,7 +75,7 @@ static void report_settings(struct report *report, const struct control_settings
 	report_count(report, "ipv4", settings->key4);
 	report_count(report, "ipv6", settings->key6);
 	report_end(report);
-	report_count(report, "sources", settings->sources);
+	report_count(report, "sources_max", settings->sources);
 }
 
 static void report_snapshot(struct report *report, const struct snapshot *snapshot)

@@ -53,7 +53,8 @@ static int check_mode(const struct attachment *attachment, struct failure *why)
 		return err;
 	err = failure_set(why, EBUSY, "it is attached in %s mode, which cannot change while it is",
 			  record.generic ? "generic" : "native");
-	failure_hint(why, "'weir detach %s' first", attachment->want->interface);
+	failure_hint(why, "'weir detach %s%s%s' first", attachment->want->interface,
+		     record.netns[0] ? " --netns " : "", record.netns);
 	return err;
 }
 
