@@ -25,13 +25,18 @@ program_is_gone() {
 	! bpftool prog show id "$1" >/dev/null 2>&1
 }
 
+# What attach says it put there is what runs.
+replaced() {
+	[ "$(attach --json | jq -r '"\(.attached) \(.program_id)"')" = "replaced $(program_id)" ]
+}
+
 # By each version in turn, the other one last.
 replace_often() {
 	local times=15
 
 	while [ $((times--)) -gt 0 ]; do
-		[ "$(attach --json | jq -r .attached)" = replaced ] || return
-		[ "$(WEIR=$NEXT/weir attach --json | jq -r .attached)" = replaced ] || return
+		replaced || return
+		WEIR=$NEXT/weir replaced || return
 	done
 }
 

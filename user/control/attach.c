@@ -135,8 +135,12 @@ static void warn(const struct device_link *link, char *buf, size_t size)
 	if (link->why_not_native[0])
 		snprintf(buf, size,
 			 "generic mode, since %s: every packet first gets a socket buffer, which "
-			 "is several times slower and no defence against floods",
+			 "is several times slower, and what GRO merges counts as one packet",
 			 link->why_not_native);
+	else if (link->generic)
+		snprintf(buf, size,
+			 "in generic mode what GRO merges counts as one packet: 'ethtool -K "
+			 "INTERFACE gro off' lets every one count");
 	else if (pins_are_private())
 		snprintf(buf, size,
 			 "only this mount namespace sees " PINS_ROOT
