@@ -79,10 +79,24 @@ follow() {
 		>"$TESTBED_DIR/every" || status=$?
 }
 
-# rate_seen PATH: how far from 10000 the middle one of the rates is, as a part of it. One that a
-# busy host delayed is not a fault of the figures.
-rate_seen() {
-	jq -s "map($1.packets_per_s) | sort | .[length / 2 | floor] / 10000 - 1 | fabs" \
+# follow_flood OPTION...: sets pace, the packets a second that the counters say were dropped
+# meanwhile: a busy host may not let the flood keep its own.
+follow_flood() {
+	local before begin=$EPOCHREALTIME
+
+	before=$(dropped)
+	follow INT 4 --every 200ms "$@"
+	pace="($(dropped) - $before) / ($EPOCHREALTIME - $begin)"
+}
+
+# is_pace SENTENCE RATE
+is_pace() {
+	tap_true "$1" "$2 > 0.9 * $pace && $2 < 1.1 * $pace && $2 < 1.1 * 10000"
+}
+
+# rate_of PATH: over all lines.
+rate_of() {
+	jq -s "(map($1.packets_per_s * .elapsed_ns) | add) / (map(.elapsed_ns) | add)" \
 		"$TESTBED_DIR/every"
 }
 
@@ -117,23 +131,23 @@ follow TERM 1 --every 100ms --json
 tap_equal 'on SIGTERM as well' 0 "$status"
 tap_check 'with a JSON object a line' jq -es 'length >= 5 and all(type == "object")' \
 	"$TESTBED_DIR/every"
-flood_start 198.51.100.7 --rate 10000 --seconds 7
-follow INT 3 --every 500ms --json
-tap_true 'its rates are those of a flood of 10000 a second' "$(rate_seen .drop) <= 0.1"
-tap_true 'by verdict too' "$(rate_seen .verdicts.drop_rate) <= 0.1"
-tap_true 'and by interface' "$(rate_seen '.interfaces[0].verdicts.drop_rate') <= 0.1"
+flood_start 198.51.100.7 --rate 10000 --seconds 10
+follow_flood --json
+is_pace 'its rates are those of a flood of 10000 a second' "$(rate_of .drop)"
+is_pace 'by verdict too' "$(rate_of .verdicts.drop_rate)"
+is_pace 'and by interface' "$(rate_of '.interfaces[0].verdicts.drop_rate')"
 tap_check 'bytes are those of the frames, and nothing passed' jq -es --argjson size $FRAME_BYTES '
-	length >= 4 and all(.pass.packets_per_s == 0 and
+	length >= 8 and all(.pass.packets_per_s == 0 and
 	(.drop.bytes_per_s / .drop.packets_per_s / $size - 1 | fabs) < 0.001)' "$TESTBED_DIR/every"
-tap_check 'each over the time that passed' jq -es 'all(.elapsed_ns > 400e6 and .elapsed_ns < 5e9)' \
-	"$TESTBED_DIR/every"
-follow INT 3 --every 500ms
+follow_flood
 tap_equal 'the text has the same, under its heading' 'pass/s drop/s' \
 	"$(awk 'NR == 1 { print $2, $3 }' "$TESTBED_DIR/every")"
-tap_true 'in its columns' "$(awk 'NR > 1 { print $2, $3, $5 / $3, $6, $7 }' "$TESTBED_DIR/every" | sort -k2n |
-	awk -v size=$FRAME_BYTES '
-	$1 == 0 && $3 > size * 0.999 && $3 < size * 1.001 && $4 == "drop_rate" { rates[n++] = $2 }
-	END { middle = rates[int(n / 2)]; print(n >= 4 && n == NR && middle > 9000 && middle < 11000) }')"
+is_pace 'in its columns' "$(awk -v size=$FRAME_BYTES '
+	NR > 1 && $2 == 0 && $6 == "drop_rate" && $5 / $3 > 0.999 * size && $5 / $3 < 1.001 * size {
+		sum += $3
+		lines++
+	}
+	END { print(lines >= 8 && lines == NR - 1 ? sum / lines : 0) }' "$TESTBED_DIR/every")"
 flood_wait
 tap_check 'and ends when its reader is gone' timeout 5 bash -c \
 	"'$WEIR' status --every 50ms | head -n 1 >/dev/null"

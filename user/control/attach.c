@@ -134,8 +134,8 @@ static void warn(const struct device_link *link, char *buf, size_t size)
 {
 	if (link->why_not_native[0])
 		snprintf(buf, size,
-			 "generic mode, since %s: every packet first gets a socket buffer, which "
-			 "is several times slower, and what GRO merges counts as one packet",
+			 "generic mode, since %s: several times slower, as each packet first "
+			 "gets a socket buffer; what GRO merges counts as one",
 			 link->why_not_native);
 	else if (link->generic)
 		snprintf(buf, size,
