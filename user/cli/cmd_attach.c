@@ -72,50 +72,6 @@ static const struct argument_spec options[] = {
 	{.name = NULL},
 };
 
-/* The limit in force, which keeps what the command line leaves out; the first attach has none. */
-static int limit_in_force(const struct arguments *arguments, struct control_limit *ret)
-{
-	const char *interface = arguments->operands[0].text;
-	struct control_settings settings;
-	struct control *control = NULL;
-	struct failure why;
-	int err;
-
-	err = control_open(&control, &why);
-	if (err == -ENOENT)
-		return misuse(arguments->command,
-			      "cannot attach to '%s': the first attach needs --rate, such as "
-			      "--rate 20k/s",
-			      interface);
-	if (!err)
-		err = control_settings(control, &settings, &why);
-	control_close(control);
-	if (err)
-		return failed(&why, "attach to '%s'", interface);
-	*ret = settings.limit;
-	return EXIT_DONE;
-}
-
-/* Neither rate nor capacity: the limit in force is kept, whatever it is by then. */
-static int limit_wanted(const struct arguments *arguments, struct control_attach *want)
-{
-	const struct argument *rate = &arguments->options[RATE];
-	const struct argument *capacity = &arguments->options[CAPACITY];
-	struct control_limit kept = {.rate = rate->rate};
-	int status = EXIT_DONE;
-	struct failure why;
-
-	if (!rate->given)
-		status = limit_in_force(arguments, &kept);
-	want->has_limit = rate->given || capacity->given;
-	if (status || !want->has_limit)
-		return status;
-	if (limit_choose(&kept.rate, capacity, &want->limit, &why))
-		return misuse(arguments->command, "cannot attach to '%s': %s", want->interface,
-			      why.reason);
-	return EXIT_DONE;
-}
-
 static void notice_changes(const struct control_attach_result *result)
 {
 	if (result->warning[0])
@@ -155,7 +111,7 @@ static int run(const struct arguments *arguments)
 		.interface = arguments->operands[0].text,
 		.netns = options[NETNS].text,
 		.mode = (enum control_mode)options[MODE].number,
-		.has_exempt_rate = options[EXEMPT_RATE].given,
+		.limit = {options[RATE].rate, options[CAPACITY].number},
 		.exempt_rate = options[EXEMPT_RATE].rate,
 		.key4 = (uint8_t)options[KEY4].number,
 		.key6 = (uint8_t)options[KEY6].number,
@@ -163,11 +119,12 @@ static int run(const struct arguments *arguments)
 	};
 	struct control_attach_result result = {0};
 	struct failure why;
-	int status = limit_wanted(arguments, &want);
+	int err = control_attach(&want, &result, &why);
 
-	if (status)
-		return status;
-	if (control_attach(&want, &result, &why))
+	if (err == -ERANGE)
+		return misuse(arguments->command, "cannot attach to '%s': %s", want.interface,
+			      why.reason);
+	if (err)
 		return failed(&why, "attach to '%s'", want.interface);
 	notice_changes(&result);
 	return report_attached(arguments, &want, &result);

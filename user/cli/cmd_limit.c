@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
+
 #include "cli/cli.h"
 #include "cli/limits.h"
 #include "control/control.h"
@@ -33,20 +35,21 @@ static const struct argument_spec options[] = {
 static int set(const struct arguments *arguments)
 {
 	const struct argument *name = &arguments->operands[0];
+	const struct control_limit want = {arguments->options[RATE].rate,
+					   arguments->options[CAPACITY].number};
 	struct control *control = NULL;
 	struct control_limit limit;
 	struct report *report;
 	struct failure why;
 	int err;
 
-	if (limit_choose(&arguments->options[RATE].rate, &arguments->options[CAPACITY], &limit,
-			 &why))
-		return misuse(arguments->command, "cannot set limit '%s': %s", name->text,
-			      why.reason);
 	err = control_open(&control, &why);
 	if (!err)
-		err = control_limit_set(control, (unsigned int)name->number, &limit, &why);
+		err = control_limit_set(control, (unsigned int)name->number, &want, &limit, &why);
 	control_close(control);
+	if (err == -ERANGE)
+		return misuse(arguments->command, "cannot set limit '%s': %s", name->text,
+			      why.reason);
 	if (err)
 		return failed(&why, "set limit '%s'", name->text);
 	report = report_new(arguments->format);

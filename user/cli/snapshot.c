@@ -70,19 +70,10 @@ static void counters_subtract(struct weir_counters *now, const struct weir_count
 		now->causes[i] -= before->causes[i];
 }
 
-/* An interface may have been renamed, and has no index once it is gone. */
-static bool is_same(const struct control_interface *now, const struct control_interface *before)
-{
-	if (strcmp(now->netns, before->netns))
-		return false;
-	return now->ifindex ? now->ifindex == before->ifindex : !strcmp(now->name, before->name);
-}
-
-static const struct control_interface *find_same(const struct snapshot *snapshot,
-						 const struct control_interface *interface)
+static const struct control_interface *find_link(const struct snapshot *snapshot, uint32_t link_id)
 {
 	for (size_t i = 0; i < snapshot->count; i++) {
-		if (is_same(interface, &snapshot->interfaces[i]))
+		if (snapshot->interfaces[i].link_id == link_id)
 			return &snapshot->interfaces[i];
 	}
 	return NULL;
@@ -101,7 +92,7 @@ void snapshot_subtract(struct snapshot *now, const struct snapshot *before)
 {
 	for (size_t i = 0; i < now->count; i++) {
 		struct control_interface *interface = &now->interfaces[i];
-		const struct control_interface *then = find_same(before, interface);
+		const struct control_interface *then = find_link(before, interface->link_id);
 
 		if (then && !has_fallen(&interface->counters, &then->counters))
 			counters_subtract(&interface->counters, &then->counters);

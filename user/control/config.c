@@ -34,6 +34,8 @@
 /* A pass over a hash misses entries whose bucket is rearranged meanwhile; the next finds them. */
 #define SWEEPS_MAX 8
 
+#define CAPACITY_DEFAULT_NS 2000000000ULL
+
 const struct weir_policy *config_policy(const struct control *control)
 {
 	uint32_t generation = __atomic_load_n(&control->config->generation, __ATOMIC_ACQUIRE);
@@ -71,11 +73,14 @@ uint64_t config_now_ns(const struct weir_limit *limit)
 int config_limit_build(const struct control_limit *limit, struct weir_limit *ret,
 		       struct failure *why)
 {
+	uint64_t capacity = limit->capacity;
 	struct timespec tick;
 
+	if (!capacity)
+		capacity = limit_tokens_in(&limit->rate, CAPACITY_DEFAULT_NS);
 	if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick))
 		return failure_set(why, errno, "cannot read the clock's step: %s", strerror(errno));
-	return limit_build(&limit->rate, limit->capacity,
+	return limit_build(&limit->rate, capacity,
 			   (uint64_t)tick.tv_sec * 1000000000 + (uint64_t)tick.tv_nsec, ret, why);
 }
 

@@ -15,7 +15,8 @@ void config_policy_read(const struct control *control, struct weir_policy *ret);
 /* The clocks as the program sees them; limit says which one. */
 uint64_t config_now_ns(const struct weir_limit *limit);
 
-/* limit_build with this machine's coarse clock. */
+/* limit_build with this machine's coarse clock. A capacity of 0 is two seconds' worth of the rate,
+ * at least 1. */
 int config_limit_build(const struct control_limit *limit, struct weir_limit *ret,
 		       struct failure *why);
 void config_limit_read(const struct weir_limit *limit, struct control_limit *ret);

@@ -77,15 +77,15 @@ static int limit_set_locked(struct control *control, unsigned int id,
 	return config_change(control, &next, why);
 }
 
-int control_limit_set(struct control *control, unsigned int id, const struct control_limit *limit,
-		      struct failure *why)
+int control_limit_set(struct control *control, unsigned int id, const struct control_limit *want,
+		      struct control_limit *ret, struct failure *why)
 {
 	struct weir_limit built;
 	int lock, err;
 
 	if (id != WEIR_LIMIT_DEFAULT)
 		return failure_set(why, EINVAL, "there is no limit %u", id);
-	err = config_limit_build(limit, &built, why);
+	err = config_limit_build(want, &built, why);
 	if (err)
 		return err;
 	lock = pins_lock(why);
@@ -93,5 +93,7 @@ int control_limit_set(struct control *control, unsigned int id, const struct con
 		return lock;
 	err = limit_set_locked(control, id, &built, why);
 	close(lock);
+	if (!err)
+		config_limit_read(&built, ret);
 	return err;
 }

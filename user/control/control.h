@@ -29,9 +29,8 @@ struct control_attach {
 	const char *interface;
 	const char *netns; /* name under /run/netns, or NULL for the caller's own */
 	enum control_mode mode;
-	bool has_limit;
+	/* A rate without a capacity has two seconds' worth; a capacity alone keeps the rate. */
 	struct control_limit limit;
-	bool has_exempt_rate;
 	struct rate exempt_rate;
 	uint8_t key4;     /* prefix lengths, 0: keep or 32 */
 	uint8_t key6;     /* 0: keep or 64 */
@@ -55,7 +54,7 @@ struct control_interface {
 	char netns[WEIR_NETNS_SIZE]; /* empty: the one weir was attached from */
 	bool gone;                   /* the interface was removed while attached */
 	bool generic;
-	uint32_t ifindex;
+	uint32_t link_id;              /* its own from attach to detach, whatever it is called */
 	uint32_t program_id;           /* 0 when gone */
 	struct weir_counters counters; /* summed over CPUs */
 };
@@ -73,7 +72,8 @@ struct control_source {
 
 enum control_order { CONTROL_BY_DROPS, CONTROL_BY_PASSED, CONTROL_BY_LAST_SEEN };
 
-/* Attaches, or replaces the program of an interface that has one of weir's. Takes the lock. */
+/* Attaches, or replaces the program of an interface that has one of weir's. -ERANGE when want makes
+ * no limit: the first attach without a rate, or a limit out of range. Takes the lock. */
 int control_attach(const struct control_attach *want, struct control_attach_result *ret,
 		   struct failure *why);
 
@@ -97,9 +97,10 @@ struct control_settings {
 int control_settings(struct control *control, struct control_settings *ret, struct failure *why);
 
 /* Changes a limit live: seen whole by every packet, buckets keep their tokens. id is
- * WEIR_LIMIT_DEFAULT so far. Takes the lock. */
-int control_limit_set(struct control *control, unsigned int id, const struct control_limit *limit,
-		      struct failure *why);
+ * WEIR_LIMIT_DEFAULT so far. A capacity of 0 is two seconds' worth of the rate; ret is the limit
+ * with it. -ERANGE when it is out of range. Takes the lock. */
+int control_limit_set(struct control *control, unsigned int id, const struct control_limit *want,
+		      struct control_limit *ret, struct failure *why);
 
 /* Calls visit for each attached interface, in order of attaching. Stops at a visit that returns
  * non-zero and returns that. */

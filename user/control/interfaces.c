@@ -20,7 +20,7 @@ static int interface_read(const struct control *control, const struct slot *slot
 	memcpy(ret->netns, record.netns, sizeof(ret->netns));
 	ret->generic = record.generic;
 	ret->gone = !slot->ifindex;
-	ret->ifindex = slot->ifindex;
+	ret->link_id = slot->link_id;
 	ret->program_id = ret->gone ? 0 : slot->program_id;
 	/* It may have been renamed since. */
 	device_name_now(slot->ifindex, record.netns, slot->program_id, ret->name);

@@ -46,6 +46,13 @@ static bool coarse_is_enough(const struct rate *rate, uint64_t capacity, uint64_
 	       (wide)capacity * rate->period_ns;
 }
 
+uint64_t limit_tokens_in(const struct rate *rate, uint64_t span_ns)
+{
+	wide tokens = rate->period_ns ? (wide)rate->count * span_ns / rate->period_ns : 0;
+
+	return tokens ? (uint64_t)tokens : 1;
+}
+
 int limit_build(const struct rate *rate, uint64_t capacity, uint64_t clock_tick_ns,
 		struct weir_limit *ret, struct failure *why)
 {

@@ -9,6 +9,9 @@
 #include "text/quantity.h"
 #include "weir.h"
 
+/* What rate mints in span_ns, at least 1. */
+uint64_t limit_tokens_in(const struct rate *rate, uint64_t span_ns);
+
 /* Writes the limit of capacity tokens refilled at rate, epoch 0, with nothing before it.
  * clock_tick_ns is the coarse clock's step (clock_getres): the coarse clock is chosen where two
  * steps' worth of tokens is at most 1 % of the capacity. -ERANGE with a reason when the rate lies

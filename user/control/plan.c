@@ -6,10 +6,21 @@
 #include "control/attachment.h"
 #include "control/config.h"
 #include "control/entries.h"
+#include "control/limit.h"
 #include "control/records.h"
 
 #define KEY4_DEFAULT 32
 #define KEY6_DEFAULT 64
+
+#define BUDGET_CAPACITY_NS 1000000000ULL
+
+/* A rate makes a limit of its own, whatever is in force. */
+static int check_limit(const struct control_limit *want, struct failure *why)
+{
+	struct weir_limit limit;
+
+	return want->rate.count ? config_limit_build(want, &limit, why) : 0;
+}
 
 int attachment_check(const struct control_attach *want, struct failure *why)
 {
@@ -18,7 +29,7 @@ int attachment_check(const struct control_attach *want, struct failure *why)
 				   WEIR_NAME_SIZE - 1);
 	if (want->key4 > 32 || want->key6 > 128)
 		return failure_set(why, ERANGE, "keys have at most 32 (IPv4) and 128 (IPv6) bits");
-	return 0;
+	return check_limit(&want->limit, why);
 }
 
 static int check_sources(const struct attachment *attachment, struct failure *why)
@@ -58,42 +69,34 @@ static int check_mode(const struct attachment *attachment, struct failure *why)
 	return err;
 }
 
-/* One second's worth. */
-static uint64_t exempt_capacity(const struct rate *rate)
-{
-	uint64_t tokens = (uint64_t)((unsigned __int128)rate->count * 1000000000 / rate->period_ns);
-
-	return tokens ? tokens : 1;
-}
-
 static int plan_budget(struct attachment *attachment, struct failure *why)
 {
 	struct control_limit budget = {.rate = {CONTROL_EXEMPT_RATE, 1000000000}};
 	int err;
 
-	if (attachment->want->has_exempt_rate)
+	if (attachment->want->exempt_rate.count)
 		budget.rate = attachment->want->exempt_rate;
 	else if (attachment->occupied)
 		return 0;
-	if (!budget.rate.count || !budget.rate.period_ns)
-		return failure_set(why, ERANGE, "the exempt rate must not be zero");
-	budget.capacity = exempt_capacity(&budget.rate);
+	budget.capacity = limit_tokens_in(&budget.rate, BUDGET_CAPACITY_NS);
 	err = config_limit_build(&budget, &attachment->next.budgets[attachment->slot], why);
 	return err && why ? failure_set(why, err, "exempt rate: %s", why->reason) : err;
 }
 
+/* What is not wanted otherwise stays, whatever it is by now: so only under the lock. */
 static int plan_limit(struct attachment *attachment, struct failure *why)
 {
-	int err;
+	struct weir_limit *next = &attachment->next.limits[WEIR_LIMIT_DEFAULT];
+	struct control_limit limit = attachment->want->limit;
 
-	if (attachment->want->has_limit)
-		return config_limit_build(&attachment->want->limit,
-					  &attachment->next.limits[WEIR_LIMIT_DEFAULT], why);
-	if (attachment->shares)
+	if (!limit.rate.count && !attachment->shares)
+		return failure_set(why, ERANGE,
+				   "the first attach needs --rate, such as --rate 20k/s");
+	if (!limit.rate.count && !limit.capacity)
 		return 0;
-	err = failure_set(why, EINVAL, "the first attach needs a limit");
-	failure_hint(why, "give it one, such as --rate 1000/s");
-	return err;
+	if (!limit.rate.count)
+		limit.rate = (struct rate){next->rate_count, next->rate_period_ns};
+	return config_limit_build(&limit, next, why);
 }
 
 static void plan_keys(struct attachment *attachment)
