@@ -29,6 +29,31 @@ set_own_limit() {
 	weir limit set default --rate 1/h --capacity $((BASHPID % 1000 + 1000))
 }
 
+# Holding it open is what comes before.
+waits_for_the_lock() {
+	[ -n "$(find "/proc/$1/fd" -lname /sys/fs/bpf)" ]
+}
+
+# A capacity alone is for the rate in force by then, whichever of the two gets the lock first.
+capacity_beside_a_new_rate() {
+	local lock i set_pid attach_pid
+
+	for i in {2..9}; do
+		weir limit set default --rate 1/h --capacity 100 >/dev/null || return
+		exec {lock}</sys/fs/bpf
+		flock "$lock"
+		"$WEIR" limit set default --rate "$i/h" --capacity 70 {lock}<&- >/dev/null &
+		set_pid=$!
+		testbed_until 10 waits_for_the_lock "$set_pid" || return
+		"$WEIR" attach eth0 --netns "$server" --capacity 500 {lock}<&- >/dev/null 2>&1 &
+		attach_pid=$!
+		testbed_until 10 waits_for_the_lock "$attach_pid" || return
+		exec {lock}<&-
+		wait "$set_pid" && wait "$attach_pid" || return
+		[ "$(weir limit list --json | jq -r '.limits[0].rate')" = "$i/h" ] || return
+	done
+}
+
 # What it says must hold or be undone: no command fails after another, and no pin is half made.
 attach_or_detach() {
 	if [ $((BASHPID % 2)) -eq 0 ]; then
@@ -83,6 +108,7 @@ tap_equal 'and weir is attached once' 1 "$(from_status '.interfaces | length')"
 rm "$TESTBED_DIR"/together.*
 tap_equal '20 limits set at once all succeed' 20 "$(together 20 set_own_limit)"
 tap_true 'and one of them is in force' "$(weir limit list --json | jq '.limits[0].capacity') >= 1000"
+tap_check 'an attach with a capacity alone reverts no rate' capacity_beside_a_new_rate
 rm "$TESTBED_DIR"/together.*
 together 20 attach_or_detach >/dev/null
 tap_check 'attaches and detaches at once leave a weir to attach' attach --rate 1/h --capacity 100

@@ -31,6 +31,10 @@ weir limit set default --rate 7/h --capacity 100 >/dev/null
 tap_equal 'another rate alone changes no tokens' 60 "$(tokens_of 198.51.100.8)"
 flood 198.51.100.8 --packets 5000 >/dev/null
 tap_equal 'and these are what passes' 460 "$(passed)"
+attach --capacity 50 >/dev/null 2>&1
+tap_equal 'a capacity given to attach alone keeps the rate' '7/h 50' "$(weir limit list --json |
+	jq -r '.limits[0] | [.rate, .capacity] | join(" ")')"
+weir limit set default --rate 7/h --capacity 100 >/dev/null
 tap_equal 'the limit list shows the limit in force' 'default 100' "$(weir limit list --json |
 	jq -r '.limits[0] | [.name, .capacity] | join(" ")')"
 

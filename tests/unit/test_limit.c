@@ -349,6 +349,25 @@ static void a_cost_beyond_the_capacity_has_no_wait(void **state)
 	assert_int_equal(limit_wait_ticks(0, &limit, bucket_cost(&limit, 2), 1), 0);
 }
 
+static void a_span_mints_whole_tokens_and_at_least_one(void **state)
+{
+	static const struct {
+		struct rate rate;
+		uint64_t span_ns, tokens;
+	} cases[] = {
+		{{20000, NS_PER_SEC}, 2 * NS_PER_SEC, 40000},
+		{{100000000, NS_PER_SEC}, 2 * NS_PER_SEC, 200000000},
+		{{5, 3 * NS_PER_SEC}, 2 * NS_PER_SEC, 3},
+		{{1, NS_PER_DAY}, 2 * NS_PER_SEC, 1},
+		{{0, 0}, 2 * NS_PER_SEC, 1}, /* for limit_build to refuse */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(limit_tokens_in(&cases[i].rate, cases[i].span_ns),
+				 cases[i].tokens);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -369,6 +388,7 @@ int main(void)
 		cmocka_unit_test(epochs_go_round),
 		cmocka_unit_test(a_limit_may_follow_none),
 		cmocka_unit_test(a_cost_beyond_the_capacity_has_no_wait),
+		cmocka_unit_test(a_span_mints_whole_tokens_and_at_least_one),
 	};
 
 	return cmocka_run_group_tests_name("limit", tests, NULL, NULL);

@@ -19,13 +19,13 @@ static int find_slot(struct attachment *attachment, struct failure *why)
 	const struct device *device = &attachment->device;
 
 	attachment->occupied = slots_find_program(&attachment->slots, device->program_id);
-	if (attachment->occupied) {
+	if (attachment->occupied && attachment->occupied->number < WEIR_INTERFACES_MAX) {
 		attachment->slot = attachment->occupied->number;
 		return 0;
 	}
 	if (device->program_id)
 		return device_occupied(device->program_id, device->name, why);
-	return slots_find_free(&attachment->slots, &attachment->slot, why);
+	return slots_find_free(&attachment->slot, why);
 }
 
 /* Opens what is attached already. Without a single link, pins are what a killed attach left. */
@@ -179,17 +179,23 @@ static int attach_again(struct attachment *attachment, struct control_attach_res
 		return err;
 	result->attached = CONTROL_ATTACHED_REPLACED;
 	result->generic = record.generic;
-	return replace_program(attachment, why);
+	err = replace_program(attachment, why);
+	if (err)
+		return err;
+	/* It may have been renamed or moved since. Nothing else depends on the record. */
+	record_make(attachment, record.generic, &record);
+	records_write(&attachment->control, attachment->slot, &record, NULL);
+	return 0;
 }
 
 /* An interface that is gone gives its slot up once a new one of its name is attached. */
 static void release_gone(struct attachment *attachment)
 {
 	const struct control_attach *want = attachment->want;
-	struct slot *slot = records_find(&attachment->control, &attachment->slots, want->interface,
-					 want->netns);
+	struct slot *slot = records_find_gone(&attachment->control, &attachment->slots,
+					      want->interface, want->netns);
 
-	if (slot && !slot->ifindex)
+	if (slot)
 		slots_release(slot, NULL);
 }
 

@@ -26,7 +26,7 @@ static int explain_absent(const struct control *control, const struct slots *slo
 }
 
 /* By the program that runs on the interface, so that it does not matter from which namespace or
- * under which name it was attached; by its record when it is gone. */
+ * under which name it was attached; by its record only when it is gone. */
 static int find(const char *interface, const char *netns, const struct slots *slots,
 		struct slot **ret, struct failure *why)
 {
@@ -40,7 +40,7 @@ static int find(const char *interface, const char *netns, const struct slots *sl
 		return 0;
 	opened = !pins_open(&control, NULL);
 	if (opened)
-		*ret = records_find(&control, slots, interface, netns);
+		*ret = records_find_gone(&control, slots, interface, netns);
 	if (!*ret)
 		explain_absent(opened ? &control : NULL, slots, why);
 	if (opened)
@@ -83,11 +83,12 @@ static int detach_locked(const char *interface, const char *netns, unsigned int 
 		return err;
 	err = detach_from(interface, netns, &slots, &detached, why);
 	slots_close(&slots);
-	if (!err && slots_check(NULL) == -ENOENT)
-		err = pins_remove_all(why);
-	if (!err)
-		*ret_detached = detached;
-	return err;
+	if (err)
+		return err;
+	if (slots_check(NULL) == -ENOENT)
+		pins_remove_all(NULL); /* what stays is in nobody's way */
+	*ret_detached = detached;
+	return 0;
 }
 
 int control_detach(const char *interface, const char *netns, unsigned int *ret_detached,

@@ -40,6 +40,8 @@ int control_interfaces(struct control *control,
 	if (err)
 		return err;
 	for (size_t i = 0; !err && i < slots.count; i++) {
+		if (slots.at[i].number >= WEIR_INTERFACES_MAX) /* none that this version made */
+			continue;
 		err = interface_read(control, &slots.at[i], &interface, why);
 		if (!err)
 			err = visit(&interface, arg);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -16,6 +17,9 @@
 
 /* A directory that lies below the file system which is yet to be mounted. */
 #define MOUNT_LOCK_DIRECTORY "/sys/fs"
+
+#define LOCK_TIMEOUT_S 30
+#define LOCK_RETRY_MS  20
 
 enum mount_namespace { NAMESPACE_FIRST, NAMESPACE_OTHER, NAMESPACE_UNKNOWN };
 
@@ -103,21 +107,33 @@ int pins_visible(struct failure *why)
 	return ours == NAMESPACE_FIRST ? 0 : explain_unseen(ours, why);
 }
 
-static int flock_wait(const char *path, struct failure *why)
+static int flock_timed(int fd)
+{
+	for (int tries = LOCK_TIMEOUT_S * 1000 / LOCK_RETRY_MS; tries; tries--) {
+		if (!flock(fd, LOCK_EX | LOCK_NB))
+			return 0;
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return -errno;
+		poll(NULL, 0, LOCK_RETRY_MS);
+	}
+	return -ETIMEDOUT;
+}
+
+static int lock_open(const char *path, struct failure *why)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int err;
 
 	if (fd < 0)
 		return failure_set(why, errno, "cannot open %s: %s", path, strerror(errno));
-	while (flock(fd, LOCK_EX)) {
-		if (errno == EINTR)
-			continue;
-		err = failure_set(why, errno, "cannot lock %s: %s", path, strerror(errno));
-		close(fd);
-		return err;
-	}
-	return fd;
+	err = flock_timed(fd);
+	if (!err)
+		return fd;
+	close(fd);
+	if (err == -ETIMEDOUT)
+		return failure_set(why, err, "another weir command has held the lock for %d s",
+				   LOCK_TIMEOUT_S);
+	return failure_set(why, err, "cannot lock %s: %s", path, strerror(-err));
 }
 
 static int mount_bpffs(struct failure *why)
@@ -139,7 +155,7 @@ int pins_mount(struct failure *why)
 	if (err || bpffs_is_mounted())
 		return err;
 	/* Two that mount at once would hide one's pins under the other's mount. */
-	lock = flock_wait(MOUNT_LOCK_DIRECTORY, why);
+	lock = lock_open(MOUNT_LOCK_DIRECTORY, why);
 	if (lock < 0)
 		return lock;
 	err = bpffs_is_mounted() ? 0 : mount_bpffs(why);
@@ -149,7 +165,7 @@ int pins_mount(struct failure *why)
 
 int pins_lock(struct failure *why)
 {
-	return flock_wait(PINS_ROOT, why);
+	return lock_open(PINS_ROOT, why);
 }
 
 bool pins_are_private(void)

@@ -167,7 +167,7 @@ int pins_create(const int fds[PIN_MAX], struct failure *why)
 {
 	char path[PINS_PATH_SIZE];
 
-	if (mkdir(PINS_DIRECTORY, 0700))
+	if (mkdir(PINS_DIRECTORY, 0700) && errno != EEXIST)
 		return failure_set(why, errno, "cannot make " PINS_DIRECTORY ": %s",
 				   strerror(errno));
 	for (int pin = 0; pin < PIN_MAX; pin++) {
@@ -205,7 +205,7 @@ int pins_remove_all(struct failure *why)
 			unlinkat(dirfd(directory), pin->d_name, 0);
 	}
 	closedir(directory);
-	if (rmdir(PINS_DIRECTORY))
+	if (rmdir(PINS_DIRECTORY) && errno != ENOTEMPTY)
 		return failure_set(why, errno, "cannot remove " PINS_DIRECTORY ": %s",
 				   strerror(errno));
 	return 0;

@@ -45,7 +45,8 @@ bool pins_are_private(void);
  * the first process's mount namespace, in which that means that nothing is attached. */
 int pins_visible(struct failure *why);
 
-/* Waits for weir's lock. Returns a descriptor that holds it until closed, or -errno. */
+/* Waits for weir's lock, 30 s at most: -ETIMEDOUT. Returns a descriptor that holds it until closed,
+ * or -errno. */
 int pins_lock(struct failure *why);
 
 void pins_path(char path[PINS_PATH_SIZE], enum pin pin);
@@ -58,13 +59,13 @@ void pins_reset(struct control *control);
 int pins_open(struct control *ret, struct failure *why);
 void pins_close(struct control *control);
 
-/* Pins fds, none of which may be pinned yet, in a directory of its own. */
+/* Pins fds, none of which may be pinned yet. */
 int pins_create(const int fds[PIN_MAX], struct failure *why);
 
 /* Puts a newer program in the place of a pinned one, which is never missing meanwhile. */
 int pins_replace(enum pin pin, int fd, struct failure *why);
 
-/* Removes every pin, whichever version made it. */
+/* Removes every pin, whichever version made it. A directory that somebody made there stays. */
 int pins_remove_all(struct failure *why);
 
 /* Opens weir again if it was detached and attached anew since: call it before using control's

@@ -104,39 +104,38 @@ int records_count(const struct control *control, unsigned int slot, struct weir_
 	return err ? failure_set(why, err, "cannot read the counters: %s", strerror(-err)) : 0;
 }
 
-/* Whether the slot's interface goes by this name: its present one if it can be seen. */
 static bool record_is(const struct control *control, const struct slot *slot, const char *name,
 		      const char *netns)
 {
 	struct weir_interface record;
 
-	if (records_read(control, slot->number, &record, NULL) || strcmp(record.netns, netns))
-		return false;
-	device_name_now(slot->ifindex, record.netns, slot->program_id, record.name);
-	return !strcmp(record.name, name);
+	return !records_read(control, slot->number, &record, NULL) && !strcmp(record.name, name) &&
+	       !strcmp(record.netns, netns);
 }
 
-struct slot *records_find(const struct control *control, const struct slots *slots,
-			  const char *name, const char *netns)
+struct slot *records_find_gone(const struct control *control, const struct slots *slots,
+			       const char *name, const char *netns)
 {
-	struct slot *gone = NULL;
-
 	for (size_t i = 0; i < slots->count; i++) {
-		if (!record_is(control, &slots->at[i], name, netns ? netns : ""))
-			continue;
-		if (slots->at[i].ifindex)
+		if (!slots->at[i].ifindex &&
+		    record_is(control, &slots->at[i], name, netns ? netns : ""))
 			return &slots->at[i];
-		gone = &slots->at[i];
 	}
-	return gone;
+	return NULL;
 }
 
-static void list_append(char *list, size_t size, const struct weir_interface *record)
+static void list_append(char *list, size_t size, const struct slot *slot,
+			struct weir_interface *record)
 {
+	bool seen = device_name_now(slot->ifindex, record->netns, slot->program_id, record->name);
 	size_t length = strlen(list);
+	char place[WEIR_NETNS_SIZE + sizeof(" (netns )")] = "";
 
-	snprintf(list + length, size - length, "%s%s%s%s%s", length ? ", " : "", record->name,
-		 record->netns[0] ? " (netns " : "", record->netns, record->netns[0] ? ")" : "");
+	if (slot->ifindex && !seen)
+		snprintf(place, sizeof(place), " (in another network namespace)");
+	else if (record->netns[0])
+		snprintf(place, sizeof(place), " (netns %s)", record->netns);
+	snprintf(list + length, size - length, "%s%s%s", length ? ", " : "", record->name, place);
 }
 
 void records_list(const struct control *control, const struct slots *slots, char *buf, size_t size)
@@ -147,8 +146,6 @@ void records_list(const struct control *control, const struct slots *slots, char
 	for (size_t i = 0; i < slots->count; i++) {
 		if (records_read(control, slots->at[i].number, &record, NULL))
 			continue;
-		device_name_now(slots->at[i].ifindex, record.netns, slots->at[i].program_id,
-				record.name);
-		list_append(buf, size, &record);
+		list_append(buf, size, &slots->at[i], &record);
 	}
 }

@@ -18,12 +18,13 @@ int records_write(const struct control *control, unsigned int slot,
 int records_count(const struct control *control, unsigned int slot, struct weir_counters *ret,
 		  struct failure *why);
 
-/* The interface that goes by this name: one that is there rather than one that is gone. NULL when
- * there is none. */
-struct slot *records_find(const struct control *control, const struct slots *slots,
-			  const char *name, const char *netns);
+/* An interface of this name that is gone, or NULL. The record of one that is not gone proves
+ * nothing: the name may be another one's by now, or belong to another network namespace. */
+struct slot *records_find_gone(const struct control *control, const struct slots *slots,
+			       const char *name, const char *netns);
 
-/* "eth0, eth1 (netns blue)" */
+/* "eth0, eth1 (netns blue), eth0 (in another network namespace)": the last one is not where its
+ * record says. */
 void records_list(const struct control *control, const struct slots *slots, char *buf, size_t size);
 
 #endif

@@ -4,8 +4,10 @@
 #include <bpf/bpf.h>
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "control/pins.h"
@@ -13,24 +15,42 @@
 /* Slot numbers of other versions are read too, so that detach works on them. */
 static bool link_name_parse(const char *name, unsigned int *ret_number)
 {
+	char canonical[sizeof(SLOTS_LINK_PREFIX) + 20]; /* digits of 64 bits */
 	size_t prefix = strlen(SLOTS_LINK_PREFIX);
 	unsigned long number;
-	char *end;
 
-	if (strncmp(name, SLOTS_LINK_PREFIX, prefix) || !name[prefix])
+	if (strncmp(name, SLOTS_LINK_PREFIX, prefix))
 		return false;
-	number = strtoul(name + prefix, &end, 10);
-	if (*end || number > UINT16_MAX)
+	number = strtoul(name + prefix, NULL, 10);
+	snprintf(canonical, sizeof(canonical), SLOTS_LINK_PREFIX "%lu", number);
+	if (strcmp(name, canonical) || number > UINT16_MAX)
 		return false;
 	*ret_number = (unsigned int)number;
 	return true;
 }
 
+/* Maps, programs and links answer a query alike, the first field being another type in each; only
+ * the name of the descriptor tells which of them it is. */
+static int link_query(int fd, struct bpf_link_info *ret)
+{
+	uint32_t size = sizeof(*ret);
+	char path[32], name[32] = "";
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (readlink(path, name, sizeof(name) - 1) < 0)
+		return -errno;
+	if (!strstr(name, "link")) /* bpf_link, or bpf-link */
+		return -EMEDIUMTYPE;
+	if (bpf_obj_get_info_by_fd(fd, ret, &size))
+		return -errno;
+	return ret->type == BPF_LINK_TYPE_XDP ? 0 : -EMEDIUMTYPE;
+}
+
+/* -EMEDIUMTYPE for what is no XDP link, so not weir's. */
 static int slot_open(unsigned int number, struct slot *ret, struct failure *why)
 {
 	struct slot slot = {.number = number};
 	struct bpf_link_info link = {0};
-	uint32_t size = sizeof(link);
 	char path[PINS_PATH_SIZE];
 	int err;
 
@@ -38,10 +58,10 @@ static int slot_open(unsigned int number, struct slot *ret, struct failure *why)
 	slot.link_fd = bpf_obj_get(path);
 	if (slot.link_fd < 0)
 		return failure_set(why, errno, "cannot open %s: %s", path, strerror(errno));
-	if (bpf_obj_get_info_by_fd(slot.link_fd, &link, &size)) {
-		err = failure_set(why, errno, "cannot read %s: %s", path, strerror(errno));
+	err = link_query(slot.link_fd, &link);
+	if (err) {
 		close(slot.link_fd);
-		return err;
+		return failure_set(why, err, "cannot read %s: %s", path, strerror(-err));
 	}
 	slot.link_id = link.id;
 	slot.program_id = link.prog_id;
@@ -59,7 +79,7 @@ static int slots_append(struct slots *slots, unsigned int number, struct failure
 		return failure_set(why, ENOMEM, "not enough memory");
 	slots->at = grown;
 	err = slot_open(number, &slots->at[slots->count], why);
-	if (err == -ENOENT) /* detached while we were looking */
+	if (err == -ENOENT || err == -EMEDIUMTYPE) /* detached meanwhile, or foreign */
 		return 0;
 	if (!err)
 		slots->count++;
@@ -85,7 +105,7 @@ int slots_open(struct slots *ret, struct failure *why)
 		return failure_set(why, errno, "cannot read " PINS_DIRECTORY ": %s",
 				   strerror(errno));
 	while (!err && directory && (pin = readdir(directory))) {
-		if (link_name_parse(pin->d_name, &number))
+		if (pin->d_type == DT_REG && link_name_parse(pin->d_name, &number))
 			err = slots_append(&slots, number, why);
 	}
 	if (directory)
@@ -138,21 +158,22 @@ struct slot *slots_find_program(const struct slots *slots, uint32_t program_id)
 	return NULL;
 }
 
-static bool slot_is_taken(const struct slots *slots, unsigned int number)
+/* Whatever is pinned there takes it, a foreign object too. */
+static bool slot_is_free(unsigned int number)
 {
-	for (size_t i = 0; i < slots->count; i++) {
-		if (slots->at[i].number == number)
-			return true;
-	}
-	return false;
+	char path[PINS_PATH_SIZE];
+	struct stat pin;
+
+	pins_link_path(path, number);
+	return lstat(path, &pin) && errno == ENOENT;
 }
 
-int slots_find_free(const struct slots *slots, unsigned int *ret_number, struct failure *why)
+int slots_find_free(unsigned int *ret_number, struct failure *why)
 {
 	int err;
 
 	for (unsigned int number = 0; number < WEIR_INTERFACES_MAX; number++) {
-		if (!slot_is_taken(slots, number)) {
+		if (slot_is_free(number)) {
 			*ret_number = number;
 			return 0;
 		}
@@ -166,13 +187,16 @@ int slots_find_free(const struct slots *slots, unsigned int *ret_number, struct 
 int slots_release(struct slot *slot, struct failure *why)
 {
 	char path[PINS_PATH_SIZE];
+	int err;
 
-	/* Closing would not do: whoever else opened the pin would keep the program attached. */
-	if (bpf_link_detach(slot->link_fd) && errno != ENOLINK)
-		return failure_set(why, errno, "the kernel does not detach it: %s",
-				   strerror(errno));
+	/* First, as it is what may fail, on a read-only file system. */
 	pins_link_path(path, slot->number);
 	if (unlink(path) && errno != ENOENT)
 		return failure_set(why, errno, "cannot remove %s: %s", path, strerror(errno));
-	return 0;
+	/* Closing would not do: whoever else opened the pin would keep the program attached. */
+	if (!bpf_link_detach(slot->link_fd) || errno == ENOLINK)
+		return 0;
+	err = failure_set(why, errno, "the kernel does not detach it: %s", strerror(errno));
+	bpf_obj_pin(slot->link_fd, path);
+	return err;
 }

@@ -29,7 +29,8 @@ int slots_check(struct failure *why);
 /* Says that weir is attached nowhere. Returns -ENOENT. */
 int slots_none(struct failure *why);
 
-/* Opens every pinned link; none is no failure. */
+/* Opens every pinned XDP link and skips what else is there; none is no failure. Numbers may exceed
+ * WEIR_INTERFACES_MAX, then without a record. */
 int slots_open(struct slots *ret, struct failure *why);
 void slots_close(struct slots *slots);
 
@@ -38,9 +39,9 @@ void slots_close(struct slots *slots);
 struct slot *slots_find_program(const struct slots *slots, uint32_t program_id);
 
 /* -ENOSPC when every slot is taken. */
-int slots_find_free(const struct slots *slots, unsigned int *ret_number, struct failure *why);
+int slots_find_free(unsigned int *ret_number, struct failure *why);
 
-/* Detaches the interface even if others hold its link, and frees the slot. */
+/* Detaches the interface even if others hold its link, and frees the slot: both or neither. */
 int slots_release(struct slot *slot, struct failure *why);
 
 #endif
