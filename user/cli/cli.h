@@ -38,7 +38,8 @@ struct argument_spec {
 	const char *summary;
 	enum value_kind kind;
 	bool required;
-	uint64_t min, max;          /* of durations, in ns; max of lengths and, unless 0, counts */
+	bool either;       /* an operand, or the flag that may stand for it: one is needed */
+	uint64_t min, max; /* of durations, in ns; max of lengths and, unless 0, counts */
 	const char *const *choices; /* of VALUE_CHOICE, ends with NULL */
 };
 

@@ -5,12 +5,17 @@
 enum { ALL, NETNS };
 
 static const struct argument_spec operands[] = {
-	{.name = "IFACE", .summary = "the network interface", .kind = VALUE_INTERFACE},
+	{.name = "IFACE",
+	 .either = true,
+	 .summary = "the network interface",
+	 .kind = VALUE_INTERFACE},
 	{.name = NULL},
 };
 
 static const struct argument_spec options[] = {
-	[ALL] = {.name = "all", .summary = "detach from every interface, in all namespaces"},
+	[ALL] = {.name = "all",
+		 .either = true,
+		 .summary = "detach from every interface, in all namespaces"},
 	[NETNS] = {.name = "netns",
 		   .value = "NAME",
 		   .summary = "the network namespace given to weir attach",

@@ -8,13 +8,14 @@ enum { ALL };
 
 static const struct argument_spec operands[] = {
 	{.name = "ADDRESS",
+	 .either = true,
 	 .summary = "an address of the source, such as 203.0.113.9",
 	 .kind = VALUE_PREFIX},
 	{.name = NULL},
 };
 
 static const struct argument_spec options[] = {
-	[ALL] = {.name = "all", .summary = "every source"},
+	[ALL] = {.name = "all", .either = true, .summary = "every source"},
 	{.name = NULL},
 };
 

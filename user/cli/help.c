@@ -20,6 +20,13 @@ static void argument_title(char *buf, size_t size, const struct argument_spec *s
 		 spec->value ? spec->value : "");
 }
 
+static const char *usage_frame(const struct argument_spec *spec, bool is_option)
+{
+	if (spec->either)
+		return is_option ? " | %s" : " %s";
+	return spec->required ? " %s" : " [%s]";
+}
+
 static void usage_append(char usage[USAGE_SIZE], const struct argument_spec *specs,
 			 const char *dashes, enum usage_form form)
 {
@@ -27,10 +34,10 @@ static void usage_append(char usage[USAGE_SIZE], const struct argument_spec *spe
 		size_t length = strlen(usage);
 		char title[64];
 
-		if (!specs->required && form == USAGE_SHORT && dashes[0])
+		if (!specs->required && !specs->either && form == USAGE_SHORT && dashes[0])
 			continue;
 		argument_title(title, sizeof(title), specs, dashes);
-		snprintf(usage + length, USAGE_SIZE - length, specs->required ? " %s" : " [%s]",
+		snprintf(usage + length, USAGE_SIZE - length, usage_frame(specs, dashes[0] != '\0'),
 			 title);
 	}
 }
