@@ -7,8 +7,8 @@
 
 #include "maps.h"
 
-/* Own drops a source must have seen refused, beyond those of others, before it gives up its place
- * in weir_drops. */
+/* How far a place's holder in weir_drops can be ahead: it gives the place up once others had that
+ * many more drops than it. */
 #define PENDING_HELD_MAX 64
 
 static __always_inline int account(enum weir_verdict verdict, __u32 frame_bytes)
@@ -88,17 +88,19 @@ __noinline int pending_replace(struct weir_pending *pending, const struct weir_k
 	if (!pending || !key)
 		return 0;
 	if (pending->drops) {
-		/* Verifiers before 6.2 take no key from a function's argument. */
+		/* 6.1's verifier takes no key from a function's argument. */
 		holder = pending->key;
 		entry = bpf_map_lookup_elem(&weir_entries, &holder);
 		if (entry)
 			count_dropped_in_entry(entry, pending->drops, pending->last_seen_ns);
 	}
-	pending->drops = 0;
+	/* In this order, or a reader would take the former holder's drops for key's. */
+	*(volatile __u64 *)&pending->drops = 0;
 	pending->key = *key;
 	pending->held = 1;
 	pending->last_seen_ns = now_ns;
-	pending->drops = 1;
+	asm volatile("" : : : "memory");
+	*(volatile __u64 *)&pending->drops = 1;
 	return 0;
 }
 

@@ -47,7 +47,7 @@ __noinline enum parsed parse_window(struct xdp_md *ctx, struct packet *packet)
 		return PARSED_SHORT;
 	if (size > PARSE_WINDOW)
 		size = PARSE_WINDOW;
-	/* From 1 on, in a form that verifiers before 6.8 see: they learn nothing from "not 0". */
+	/* From 1 on, in a form that 6.1's verifier sees: it learns nothing from "not 0". */
 	size = ((parse_opaque(size) - 1) & (PARSE_WINDOW - 1)) + 1;
 	if (bpf_xdp_load_bytes(ctx, 0, window, size))
 		return PARSED_SHORT;
@@ -168,7 +168,7 @@ __noinline int admit(const struct weir_key *key)
 		&view.policy->limits[fresh.outcome & (WEIR_LIMITS_MAX - 1)];
 	struct weir_entry *entry;
 	struct weir_key own;
-	int err; /* no wider: kernels before 6.4 do not extend its sign */
+	int err; /* no wider: 6.1 does not extend its sign */
 
 	if (!key)
 		return WEIR_PASS_UNTRACKED;

@@ -62,6 +62,17 @@ completes() {
 	printf '%s\n' "${COMPREPLY[@]}"
 }
 
+# Such a name can come from a container. ip netns exec, for a /sys of its own.
+completes_hostile_name() {
+	testbed_in server ip link add "x\$(id>&2)" type veth peer name y
+	# shellcheck disable=SC2016
+	ip netns exec "$(testbed_name server)" bash -c '
+		. <("$1" completion)
+		COMP_WORDS=(weir attach x) COMP_CWORD=2
+		_weir
+		printf "%s\n" "${COMPREPLY[@]}"' bash "$WEIR" 2>&1
+}
+
 installs() {
 	make -s -C "$TESTBED_ROOT" install DESTDIR="$TESTBED_DIR/root" PREFIX=/usr &&
 		[ -x "$TESTBED_DIR/root/usr/sbin/weir" ] &&
@@ -172,6 +183,7 @@ tap_check 'weir limit --help has both of its commands' json \
 tap_check 'completion in JSON' json '.script | contains("complete -F _weir weir")' weir completion
 tap_equal 'which is the same script' "$(weir completion)" "$(weir completion --json | jq -r .script)"
 tap_check 'the completion is valid bash' bash -n <(weir completion)
+tap_equal 'and runs no name of an interface' 'x\$\(id\>\&2\)' "$(completes_hostile_name)"
 tap_check 'it completes commands' text_has '^sources$' completes so
 tap_check 'it completes options' text_has '^--capacity$' completes attach eth0 --cap
 tap_check 'it completes values' text_has '^native$' completes attach eth0 --mode na

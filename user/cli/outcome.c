@@ -19,15 +19,21 @@ static void sentence_print(const char *before, const char *sentence)
 	fputc('\n', stderr);
 }
 
-int misuse(const struct command *command, const char *format, ...)
+static void notice_print(const char *format, va_list arguments)
 {
 	char sentence[SENTENCE_SIZE];
+
+	vsnprintf(sentence, sizeof(sentence), format, arguments);
+	sentence_print("weir: ", sentence);
+}
+
+int misuse(const struct command *command, const char *format, ...)
+{
 	va_list arguments;
 
 	va_start(arguments, format);
-	vsnprintf(sentence, sizeof(sentence), format, arguments);
+	notice_print(format, arguments);
 	va_end(arguments);
-	sentence_print("weir: ", sentence);
 	if (command)
 		fprintf(stderr, "hint: weir %s --help\n", command->name);
 	else
@@ -54,13 +60,11 @@ int failed(const struct failure *why, const char *format, ...)
 
 void notice(const char *format, ...)
 {
-	char sentence[SENTENCE_SIZE];
 	va_list arguments;
 
 	va_start(arguments, format);
-	vsnprintf(sentence, sizeof(sentence), format, arguments);
+	notice_print(format, arguments);
 	va_end(arguments);
-	sentence_print("weir: ", sentence);
 }
 
 /* The exit status after writing to standard output ended in err, 0 or -errno. A closed pipe is

@@ -140,7 +140,7 @@ static void warn(const struct device_link *link, char *buf, size_t size)
 	else if (link->generic)
 		snprintf(buf, size,
 			 "in generic mode what GRO merges counts as one packet: 'ethtool -K "
-			 "INTERFACE gro off' lets every one count");
+			 "IFACE gro off' lets every one count");
 	else if (pins_are_private())
 		snprintf(buf, size,
 			 "only this mount namespace sees " PINS_ROOT

@@ -132,7 +132,7 @@ int slots_none(struct failure *why)
 {
 	int err = failure_set(why, ENOENT, "weir is not attached to any interface");
 
-	failure_hint(why, "'weir attach INTERFACE --rate RATE' attaches it");
+	failure_hint(why, "'weir attach IFACE --rate RATE' attaches it");
 	return err;
 }
 
