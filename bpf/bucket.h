@@ -95,6 +95,42 @@ static inline __u64 bucket_full(const struct weir_limit *limit)
 	return limit->epoch;
 }
 
+/* Whole tokens in the bucket. */
+static inline __u64 bucket_tokens(__u64 word, const struct weir_limit *limit, __u64 minted)
+{
+	__u64 debt = bucket_debt(word, minted);
+
+	return debt < limit->capacity_units ? (limit->capacity_units - debt) >> limit->token_shift
+					    : 0;
+}
+
+/* Nothing left at the moment at which minted was read. */
+static inline __u64 bucket_empty(const struct weir_limit *limit, __u64 minted)
+{
+	return (minted + limit->capacity_units) | limit->epoch;
+}
+
+/* A word of from as one of to, both limits without a history: as many tokens are missing as were,
+ * parts of one too, rounded up; the whole capacity at most. */
+static inline __u64 bucket_convert(__u64 word, const struct weir_limit *from,
+				   const struct weir_limit *to, __u64 now_ticks)
+{
+	__u64 debt = bucket_debt(word, bucket_minted(now_ticks, from->multiplier));
+	__u64 minted = bucket_minted(now_ticks, to->multiplier);
+	int shift = to->token_shift - from->token_shift;
+
+	if (!debt)
+		return bucket_full(to);
+	if (debt >> from->token_shift >= to->capacity)
+		return bucket_empty(to, minted);
+	if (shift >= 0)
+		debt <<= shift;
+	else
+		debt = ((debt - 1) >> -shift) + 1;
+	debt = (debt + BUCKET_EPOCH_MASK) & ~BUCKET_EPOCH_MASK;
+	return (minted + debt) | to->epoch;
+}
+
 /* A word of the epoch before, in limit's units: what was missing when the limit changed is missing
  * still, in proportion to the capacities: debt * capacity / previous capacity, which limit_build
  * wrote as 2^carry_left * carry_multiplier / 2^31 / 2^carry_right. Rounds up, to the capacity at

@@ -7,12 +7,18 @@ set -euo pipefail
 packages=(
 	# building; zlib1g-dev brings libc6-dev
 	gcc make clang llvm libbpf-dev bpftool libelf-dev zlib1g-dev libjansson-dev linux-libc-dev
+	nginx nginx-dev
 	# make test and make demo
 	libcmocka-dev libclang-rt-dev iproute2 ethtool iputils-ping nftables curl jq python3 procps
-	util-linux mandoc
+	util-linux mandoc openssl nghttp2-client valgrind
+	# make bench-http
+	haproxy wrk
 	# make check
 	clang-format cppcheck shellcheck
 )
+
+# Some nodejs packages bring npm along.
+command -v npm >/dev/null || packages+=(nodejs npm)
 
 missing() {
 	local package
@@ -31,7 +37,26 @@ if [ "$(id -u)" -ne 0 ]; then
 	echo "hint: sudo scripts/install-deps.sh" >&2
 	exit 1
 fi
+# nginx and haproxy are wanted as programs: a server that was not here before is not to start, now
+# or at boot.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e $policy ]; then
+	trap 'rm -f $policy' EXIT
+	printf '#!/bin/sh\nexit 101\n' >$policy
+	chmod 755 $policy
+fi
+services_disable() {
+	local service
+
+	for service in nginx haproxy; do
+		case " ${absent[*]} " in
+		*" $service "*) systemctl disable "$service" >/dev/null 2>&1 || true ;;
+		esac
+	done
+}
+
 echo "install-deps: installing ${absent[*]}" >&2
 export DEBIAN_FRONTEND=noninteractive
 apt-get -qq update
 apt-get -qq -o Dpkg::Use-Pty=0 install --no-install-recommends -y "${absent[@]}" >/dev/null
+services_disable

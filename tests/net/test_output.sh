@@ -8,6 +8,8 @@
 VERDICTS='pass pass_not_ip pass_exempt pass_opaque pass_untracked drop_rate drop_contended
 drop_malformed drop_budget'
 MANUAL=$TESTBED_ROOT/user/man/weir.8
+MODULE_MANUAL=$TESTBED_ROOT/user/man/ngx_http_weir_module.7
+GLUE=$TESTBED_ROOT/user/http
 
 # json FILTER COMMAND...: one document, about which FILTER is true.
 json() {
@@ -168,8 +170,8 @@ tap_check 'weir alone shows the commands' text_has 'attach' weir
 tap_check 'and its version' text_has '^weir [0-9]' weir --version
 commands=$(weir help --json | jq -r '.commands[].name')
 tap_equal 'help in JSON has every command' "$(printf '%s\n' attach detach 'limit set' 'limit list' \
-	status sources show forget completion help)" "$commands"
-tap_check 'and is one document' json '.commands | length == 10' weir help
+	status sources show forget 'http run' 'http zones' 'http show' completion help)" "$commands"
+tap_check 'and is one document' json '.commands | length == 13' weir help
 tap_check 'of a command too' json '.commands | length == 1 and .[0].name == "limit set"' weir help \
 	limit set
 while read -r command; do
@@ -188,6 +190,18 @@ tap_check 'it completes commands' text_has '^sources$' completes so
 tap_check 'it completes options' text_has '^--capacity$' completes attach eth0 --cap
 tap_check 'it completes values' text_has '^native$' completes attach eth0 --mode na
 tap_check 'the manual has no findings' mandoc -T lint -W warning "$MANUAL"
+tap_check "nor has the module's" mandoc -T lint -W warning "$MODULE_MANUAL"
+directives=$(sed -n 's/^\t*{\?\(.*(\)\?ngx_string("\(weir[a-z_]*\)").*/\2/p; s/.*_VALUE("\(weir_[a-z_]*\)".*/\1/p' \
+	"$GLUE/ngx_http_weir_directives.c" | sort -u)
+tap_equal 'the module has its directives' 12 "$(wc -w <<<"$directives")"
+for directive in $directives; do
+	tap_check "the module's manual has $directive" grep -q "^\.Ss $directive\b" "$MODULE_MANUAL"
+done
+variables=$(sed -n 's/.*ngx_string("\(weir_[a-z_]*\)").*/\1/p' "$GLUE/ngx_http_weir_variables.c")
+tap_equal 'and its variables' 7 "$(wc -w <<<"$variables")"
+for variable in $variables; do
+	tap_check "the module's manual has \$$variable" grep -q "\$$variable\b" "$MODULE_MANUAL"
+done
 for verdict in $VERDICTS; do
 	tap_check "the manual explains $verdict" grep -q "^\.It Cm $verdict\b" "$MANUAL"
 done

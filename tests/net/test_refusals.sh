@@ -33,13 +33,13 @@ no-such-command                              | command 'no-such-command'
 attach                                       | 'attach': IFACE is missing
 attach eth0                                  | 'eth0': the first attach needs --rate
 attach eth0 --rate                           | '--rate': its value RATE is missing
-attach eth0 --rate fast                      | 'fast' for --rate: .*1/day to 100M/s
-attach eth0 --rate 0/s                       | '0/s' for --rate: .*1/day to 100M/s
-attach eth0 --rate -5/s                      | '-5/s' for --rate: .*1/day to 100M/s
-attach eth0 --rate 5                         | '5' for --rate: .*1/day to 100M/s
-attach eth0 --rate 5/fortnight               | '5/fortnight' for --rate: .*1/day to 100M/s
-attach eth0 --rate 101M/s                    | '101M/s' for --rate: .*1/day to 100M/s
-attach eth0 --rate 1/2day                    | '1/2day' for --rate: .*1/day to 100M/s
+attach eth0 --rate fast                      | 'fast' for --rate: .*1/year to 100M/s
+attach eth0 --rate 0/s                       | '0/s' for --rate: .*1/year to 100M/s
+attach eth0 --rate -5/s                      | '-5/s' for --rate: .*1/year to 100M/s
+attach eth0 --rate 5                         | '5' for --rate: .*1/year to 100M/s
+attach eth0 --rate 5/fortnight               | '5/fortnight' for --rate: .*1/year to 100M/s
+attach eth0 --rate 101M/s                    | '101M/s' for --rate: .*1/year to 100M/s
+attach eth0 --rate 1/2day                    | '1/2day' for --rate: .*1/year to 100M/s
 attach eth0 --rate 99999999999999999999/s    | '99999999999999999999/s' for --rate: .*100M/s
 attach eth0 --rate 1k/s --capacity 0         | '0' for --capacity: .*from 1 to
 attach eth0 --rate 1k/s --capacity -1        | '-1' for --capacity: .*from 1 to
@@ -51,7 +51,7 @@ attach eth0 --rate 1k/s --key4 0             | '0' for --key4: .*from 1 to 32
 attach eth0 --rate 1k/s --key6 129           | '129' for --key6: .*from 1 to 128
 attach eth0 --rate 1k/s --sources 0          | '0' for --sources: .*from 1 to 16M
 attach eth0 --rate 1k/s --sources 17M        | '17M' for --sources: .*from 1 to 16M
-attach eth0 --rate 1k/s --exempt-rate 0/s    | '0/s' for --exempt-rate: .*1/day to 100M/s
+attach eth0 --rate 1k/s --exempt-rate 0/s    | '0/s' for --exempt-rate: .*1/year to 100M/s
 attach eth0 --rate 1k/s --rate 2k/s          | '--rate': it was given before
 attach eth0 --rate 1k/s --colour blue        | '--colour': weir attach has no such option
 attach eth0 --rate 1k/s --json=yes           | '--json=yes': it takes no value

@@ -16,6 +16,7 @@
 
 #define NS_PER_SEC     1000000000ULL
 #define NS_PER_DAY     (86400 * NS_PER_SEC)
+#define NS_PER_YEAR    (365 * NS_PER_DAY)
 #define TICK_NS        4000000ULL /* a coarse clock at HZ 250 */
 #define RANDOM_ROUNDS  20000
 #define ARRAY_SIZE(a)  (sizeof(a) / sizeof((a)[0]))
@@ -25,6 +26,8 @@
 typedef unsigned __int128 wide;
 
 static const struct rate rates[] = {
+	{1, NS_PER_YEAR},
+	{1, NS_PER_YEAR - 1},
 	{1, NS_PER_DAY},
 	{1, NS_PER_DAY - 1},
 	{5, 60 * NS_PER_SEC},
@@ -40,6 +43,7 @@ static const struct rate rates[] = {
 	/* The largest terms there are. */
 	{UINT64_MAX / 10, UINT64_MAX},
 	{UINT64_MAX / NS_PER_DAY + 1, UINT64_MAX},
+	{UINT64_MAX / NS_PER_YEAR + 1, UINT64_MAX},
 };
 
 /* Between 1 and 2^bits, every magnitude as likely as any other. */
@@ -70,10 +74,10 @@ static void assert_refused(struct rate rate, uint64_t capacity)
 	assert_memory_equal(&limit, &untouched, sizeof(limit));
 }
 
-static void rates_beyond_one_a_day_and_100M_a_second_are_refused(void **state)
+static void rates_beyond_one_a_year_and_100M_a_second_are_refused(void **state)
 {
 	(void)state;
-	assert_refused((struct rate){1, NS_PER_DAY + 1}, 1);
+	assert_refused((struct rate){1, NS_PER_YEAR + 1}, 1);
 	assert_refused((struct rate){100000001, NS_PER_SEC}, 1);
 	assert_refused((struct rate){1, 9}, 1);
 	assert_refused((struct rate){1, UINT64_MAX}, 1);
@@ -118,9 +122,9 @@ static void the_largest_capacity_is_named_and_is_the_largest(void **state)
 		struct weir_limit limit = limit_of(&rates[i], longest);
 
 		assert_refused(rates[i], longest + 1);
-		/* Over four years, and within what the arithmetic holds. */
-		assert_true((wide)longest * rates[i].period_ns >
-			    (wide)4 * 365 * NS_PER_DAY * rates[i].count);
+		/* 4.5 years, and within what the arithmetic holds. */
+		assert_true(((wide)longest + 1) * rates[i].period_ns >
+			    (wide)9 * NS_PER_YEAR / 2 * rates[i].count);
 		assert_true(limit.capacity_units <= BUCKET_CAPACITY_MAX);
 	}
 }
@@ -371,7 +375,7 @@ static void a_span_mints_whole_tokens_and_at_least_one(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rates_beyond_one_a_day_and_100M_a_second_are_refused),
+		cmocka_unit_test(rates_beyond_one_a_year_and_100M_a_second_are_refused),
 		cmocka_unit_test(a_rate_or_capacity_of_zero_is_refused),
 		cmocka_unit_test(a_reason_may_be_left_out),
 		cmocka_unit_test(the_largest_capacity_is_named_and_is_the_largest),

@@ -14,7 +14,7 @@
 
 #define WORDS_MAX 8
 
-enum { RATE, CAPACITY, MODE, EVERY, KEY4, NETNS, TOP, ALL };
+enum { RATE, CAPACITY, MODE, EVERY, KEY4, NETNS, TOP, ALL, ROUTE, WEIGHT };
 enum { IFACE, ADDRESS };
 
 static const char *const modes[] = {"auto", "native", "generic", NULL};
@@ -32,6 +32,9 @@ static const struct argument_spec options[] = {
 	[NETNS] = {.name = "netns", .value = "NAME", .kind = VALUE_NETNS},
 	[TOP] = {.name = "top", .value = "COUNT", .kind = VALUE_COUNT},
 	[ALL] = {.name = "all"},
+	[ROUTE] = {.name = "route", .value = "TEXT", .kind = VALUE_TEXT, .many = true},
+	[WEIGHT] =
+		{.name = "weight", .value = "COUNT", .kind = VALUE_COUNT, .max = 9, .many = true},
 	{.name = NULL},
 };
 
@@ -152,6 +155,61 @@ static void a_required_option_is_asked_for(void **state)
 	assert_int_equal(PARSE(&demanding, &arguments, &why, "--rate", "1/s"), 0);
 }
 
+static void an_option_for_many_keeps_every_value_in_order(void **state)
+{
+	struct arguments arguments;
+	const struct argument *route = &arguments.options[ROUTE];
+	const struct argument *weight = &arguments.options[WEIGHT];
+	struct failure why;
+
+	(void)state;
+	assert_int_equal(PARSE(&command, &arguments, &why, "--route", "/b", "eth0", "--weight=7",
+			       "--route=/a", "--weight", "3", "--route", "/b"),
+			 0);
+	assert_int_equal(route->times, 3);
+	assert_string_equal(route->texts[0], "/b");
+	assert_string_equal(route->texts[1], "/a");
+	assert_string_equal(route->texts[2], "/b");
+	assert_int_equal(weight->times, 2);
+	assert_string_equal(weight->texts[0], "7");
+	assert_int_equal(weight->number, 3);
+	assert_true(route->given && weight->given);
+	assert_false(arguments.options[RATE].given);
+}
+
+static void an_option_given_once_was_given_one_time(void **state)
+{
+	struct arguments arguments;
+	struct failure why;
+
+	(void)state;
+	assert_int_equal(PARSE(&command, &arguments, &why, "eth0", "--route", "/", "--all"), 0);
+	assert_int_equal(arguments.options[ROUTE].times, 1);
+	assert_string_equal(arguments.options[ROUTE].text, "/");
+	assert_int_equal(arguments.options[ALL].times, 1);
+	assert_int_equal(arguments.options[WEIGHT].times, 0);
+	assert_int_equal(arguments.operands[IFACE].times, 1);
+}
+
+static void no_option_is_given_more_often_than_there_is_room(void **state)
+{
+	char *words[1 + 2 * (REPEATS_MAX + 1) + 1] = {"eth0"};
+	struct arguments arguments;
+	struct failure why;
+
+	(void)state;
+	for (size_t i = 0; i < REPEATS_MAX; i++) {
+		words[1 + 2 * i] = "--route";
+		words[2 + 2 * i] = "/";
+	}
+	assert_int_equal(arguments_parse(&command, words, &arguments, &why), 0);
+	assert_int_equal(arguments.options[ROUTE].times, REPEATS_MAX);
+	words[1 + 2 * REPEATS_MAX] = "--route";
+	words[2 + 2 * REPEATS_MAX] = "/";
+	assert_int_equal(arguments_parse(&command, words, &arguments, &why), -EINVAL);
+	assert_string_equal(why.reason, "cannot use '--route': it was given 32 times before");
+}
+
 /* Words, and what the sentence must contain. */
 static const struct {
 	const char *words[WORDS_MAX];
@@ -174,12 +232,14 @@ static const struct {
 	{{"eth0", "--json", "--json"}, "given before"},
 	{{"eth0", "--all=yes"}, "takes no value"},
 	{{"eth0", "--json=1"}, "takes no value"},
+	{{"eth0", "--weight", "1", "--weight", "10"}, "'10' for --weight"},
+	{{"eth0", "--route", "/", "--route"}, "value TEXT is missing"},
 	{{"eth0", "--rate", ""}, "not a rate"},
 	{{"eth0", "--rate", "20k"}, "not a rate"},
 	{{"eth0", "--rate", "0/s"}, "not a rate"},
 	{{"eth0", "--rate", "-1/s"}, "not a rate"},
 	{{"eth0", "--rate", "101M/s"}, "not a rate"},
-	{{"eth0", "--rate", "0.9/day"}, "not a rate"},
+	{{"eth0", "--rate", "0.9/year"}, "not a rate"},
 	{{"eth0", "--rate", "99999999999999999999/s"}, "not a rate"},
 	{{"eth0", "--capacity", "0"}, "from 1 to 1k"},
 	{{"eth0", "--capacity", "1001"}, "from 1 to 1k"},
@@ -276,6 +336,9 @@ int main(void)
 		cmocka_unit_test(json_is_taken_by_every_command),
 		cmocka_unit_test(help_is_given_whatever_else_is_wrong),
 		cmocka_unit_test(a_required_option_is_asked_for),
+		cmocka_unit_test(an_option_for_many_keeps_every_value_in_order),
+		cmocka_unit_test(an_option_given_once_was_given_one_time),
+		cmocka_unit_test(no_option_is_given_more_often_than_there_is_room),
 		cmocka_unit_test(what_cannot_be_read_is_refused_with_a_sentence),
 		cmocka_unit_test(the_ends_of_each_range_are_taken),
 		cmocka_unit_test(a_sentence_never_exceeds_its_place),

@@ -115,10 +115,8 @@ struct unit {
 };
 
 static const struct unit rate_units[] = {
-	{"/s", NS_PER_SEC},
-	{"/min", NS_PER_MIN},
-	{"/h", NS_PER_HOUR},
-	{"/day", NS_PER_DAY},
+	{"/s", NS_PER_SEC},   {"/min", NS_PER_MIN},      {"/h", NS_PER_HOUR},
+	{"/day", NS_PER_DAY}, {"/week", 7 * NS_PER_DAY}, {"/year", 365 * NS_PER_DAY},
 };
 static const struct unit duration_units[] = {
 	{"ns", 1},         {"us", 1000},       {"ms", 1000000},   {"s", NS_PER_SEC},
@@ -134,9 +132,12 @@ static uint64_t power_of_ten(unsigned int exponent)
 static struct spelling random_spelling(uint64_t *seed, const struct unit *unit, char suffix)
 {
 	unsigned int decimals = random_next(seed) % 6;
-	struct spelling spelling = {.scale = power_of_ten(decimals), .unit_ns = unit->ns};
+	struct spelling spelling = {.unit_ns = unit->ns};
 	char number[32];
 
+	while (power_of_ten(decimals) > UINT64_MAX / unit->ns)
+		decimals--; /* its terms would not fit */
+	spelling.scale = power_of_ten(decimals);
 	do
 		spelling.value = random_next(seed) % 999999 + 1;
 	while (decimals && spelling.value % 10 == 0);

@@ -15,6 +15,7 @@
 #define WEIR_VERSION "0.1.0"
 #define OPTIONS_MAX  16
 #define OPERANDS_MAX 2
+#define REPEATS_MAX  32
 
 enum exit_status { EXIT_DONE, EXIT_FAILED, EXIT_MISUSE };
 
@@ -39,16 +40,20 @@ struct argument_spec {
 	enum value_kind kind;
 	bool required;
 	bool either;       /* an operand, or the flag that may stand for it: one is needed */
+	bool many;         /* an option that may be given up to REPEATS_MAX times */
 	uint64_t min, max; /* of durations, in ns; max of lengths and, unless 0, counts */
 	const char *const *choices; /* of VALUE_CHOICE, ends with NULL */
 };
 
+/* Of one that was given several times, all but times and texts are the last's. */
 struct argument {
 	bool given;
 	const char *text; /* as typed */
 	struct rate rate;
 	struct prefix prefix;
 	uint64_t number; /* a count, nanoseconds, bits, or a choice's index */
+	size_t times;
+	const char *texts[REPEATS_MAX]; /* in the order given */
 };
 
 struct command;
@@ -126,6 +131,9 @@ extern const struct command command_completion;
 extern const struct command command_detach;
 extern const struct command command_forget;
 extern const struct command command_help;
+extern const struct command command_http_run;
+extern const struct command command_http_show;
+extern const struct command command_http_zones;
 extern const struct command command_limit_list;
 extern const struct command command_limit_set;
 extern const struct command command_show;

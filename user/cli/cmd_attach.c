@@ -27,8 +27,8 @@ static const struct argument_spec operands[] = {
 static const struct argument_spec options[] = {
 	[RATE] = {.name = "rate",
 		  .value = "RATE",
-		  .summary = "what each source may send, in packets per s, min, h or\n"
-			     "day, such as 20k/s; needed the first time",
+		  .summary = "what each source may send, in packets per s, min, h, day,\n"
+			     "week or year, such as 20k/s; needed the first time",
 		  .kind = VALUE_RATE},
 	[CAPACITY] = {.name = "capacity",
 		      .value = "COUNT",

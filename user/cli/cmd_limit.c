@@ -21,8 +21,8 @@ static const struct argument_spec operands[] = {
 static const struct argument_spec options[] = {
 	[RATE] = {.name = "rate",
 		  .value = "RATE",
-		  .summary = "what each source may send, in packets per s, min, h or\n"
-			     "day, such as 20k/s",
+		  .summary = "what each source may send, in packets per s, min, h, day,\n"
+			     "week or year, such as 20k/s",
 		  .kind = VALUE_RATE,
 		  .required = true},
 	[CAPACITY] = {.name = "capacity",

@@ -12,12 +12,12 @@
 
 enum usage_form { USAGE_SHORT, USAGE_FULL };
 
-/* "IFACE", "--rate RATE", "--all". */
+/* "IFACE", "--rate RATE", "--limit LIMIT...", "--all". */
 static void argument_title(char *buf, size_t size, const struct argument_spec *spec,
 			   const char *dashes)
 {
-	snprintf(buf, size, "%s%s%s%s", dashes, spec->name, spec->value ? " " : "",
-		 spec->value ? spec->value : "");
+	snprintf(buf, size, "%s%s%s%s%s", dashes, spec->name, spec->value ? " " : "",
+		 spec->value ? spec->value : "", spec->many ? "..." : "");
 }
 
 static const char *usage_frame(const struct argument_spec *spec, bool is_option)
@@ -135,7 +135,7 @@ static void command_print(const struct command *command)
 
 static void table_print(void)
 {
-	printf("weir limits how many packets each source may send to this host.\n\n"
+	printf("weir limits how many packets and HTTP requests each source may send.\n\n"
 	       "usage: weir COMMAND [ARGUMENT...]\n\n");
 	for (size_t i = 0; commands[i]; i++) {
 		char usage[USAGE_SIZE];

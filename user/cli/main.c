@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 
 const struct command *const commands[] = {
+	/* packets */
 	&command_attach,
 	&command_detach,
 	&command_limit_set,
@@ -15,6 +16,11 @@ const struct command *const commands[] = {
 	&command_sources,
 	&command_show,
 	&command_forget,
+	/* requests */
+	&command_http_run,
+	&command_http_zones,
+	&command_http_show,
+	/* weir itself */
 	&command_completion,
 	&command_help,
 	NULL,
@@ -59,6 +65,18 @@ static int command_run(const struct command *command, const char *topic, char *c
 	return command->run(&arguments);
 }
 
+/* What a group's word means that has no list. */
+static int group_help(const char *name, char *const *words)
+{
+	const struct command group = {.name = name};
+	struct arguments arguments;
+	struct failure why;
+
+	if (arguments_parse(&group, words, &arguments, &why))
+		return misuse(&group, "%s", why.reason);
+	return help_show(name, arguments.format);
+}
+
 /* A group's word alone, or with options, means its list. */
 static int group_run(char *const *words)
 {
@@ -68,6 +86,8 @@ static int group_run(char *const *words)
 
 	snprintf(name, sizeof(name), "%s %s", words[0], is_list ? "list" : words[1]);
 	command = command_find(name);
+	if (!command && is_list)
+		return group_help(words[0], words + 1);
 	if (!command)
 		return misuse(NULL, "cannot find command '%s'", name);
 	return is_list ? command_run(command, words[0], words + 1)

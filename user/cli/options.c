@@ -34,6 +34,7 @@ static int argument_read(struct reading *reading, const struct argument_spec *sp
 				   title, reading->why->reason);
 	ret->given = true;
 	ret->text = text;
+	ret->texts[ret->times++] = text;
 	return 0;
 }
 
@@ -58,6 +59,19 @@ static const char *option_value(struct reading *reading, const char *equals)
 	return *reading->next++;
 }
 
+static int check_times(struct reading *reading, const struct argument_spec *spec, const char *title,
+		       size_t times)
+{
+	if (times && !spec->many)
+		return failure_set(reading->why, EINVAL, "cannot use '%s': it was given before",
+				   title);
+	if (times == REPEATS_MAX)
+		return failure_set(reading->why, EINVAL,
+				   "cannot use '%s': it was given %d times before", title,
+				   REPEATS_MAX);
+	return 0;
+}
+
 static int option_store(struct reading *reading, const struct argument_spec *spec,
 			const char *equals, struct argument *ret)
 {
@@ -65,15 +79,15 @@ static int option_store(struct reading *reading, const struct argument_spec *spe
 	char title[TITLE_SIZE];
 
 	snprintf(title, sizeof(title), "--%s", spec->name);
-	if (ret->given)
-		return failure_set(reading->why, EINVAL, "cannot use '%s': it was given before",
-				   title);
+	if (check_times(reading, spec, title, ret->times))
+		return -EINVAL;
 	if (spec->kind == VALUE_FLAG) {
 		if (equals)
 			return failure_set(reading->why, EINVAL,
 					   "cannot use '%s%.100s': it takes no value", title,
 					   equals);
 		ret->given = true;
+		ret->times++;
 		return 0;
 	}
 	value = option_value(reading, equals);

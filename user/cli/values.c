@@ -15,7 +15,7 @@ static int rate_read(const struct argument_spec *spec, const char *text, struct 
 	(void)spec;
 	if (!rate_parse(text, &ret->rate) || limit_build(&ret->rate, 1, 0, &limit, NULL))
 		return failure_set(why, EINVAL,
-				   "it is not a rate from 1/day to 100M/s, with its unit, such as "
+				   "it is not a rate from 1/year to 100M/s, with its unit, such as "
 				   "20k/s or 5/min");
 	return 0;
 }

@@ -7,7 +7,7 @@
 #include "bucket.h"
 
 #define RATE_MAX_PER_SECOND   100000000ULL
-#define DAY_NS                (86400 * 1000000000ULL)
+#define YEAR_NS               (365 * 86400 * 1000000000ULL)
 #define SECOND_NS             1000000000ULL
 #define FILL_MAX_NS           (1ULL << 57) /* 4.5 years; a unit lasts at least 1/32 ns */
 #define COARSE_STEPS          2
@@ -21,7 +21,7 @@ static bool rate_in_range(const struct rate *rate)
 {
 	if (!rate->count || !rate->period_ns)
 		return false;
-	return (wide)rate->count * DAY_NS >= rate->period_ns &&
+	return (wide)rate->count * YEAR_NS >= rate->period_ns &&
 	       (wide)rate->count * SECOND_NS <= (wide)RATE_MAX_PER_SECOND * rate->period_ns;
 }
 
@@ -59,7 +59,7 @@ int limit_build(const struct rate *rate, uint64_t capacity, uint64_t clock_tick_
 	struct weir_limit limit = {0};
 
 	if (!rate_in_range(rate))
-		return failure_set(why, ERANGE, "the rate must lie between 1/day and 100M/s");
+		return failure_set(why, ERANGE, "the rate must lie between 1/year and 100M/s");
 	if (!capacity)
 		return failure_set(why, ERANGE, "the capacity must be at least 1");
 	if (fill_ns(rate, capacity) > FILL_MAX_NS) {

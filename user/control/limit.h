@@ -15,7 +15,7 @@ uint64_t limit_tokens_in(const struct rate *rate, uint64_t span_ns);
 /* Writes the limit of capacity tokens refilled at rate, epoch 0, with nothing before it.
  * clock_tick_ns is the coarse clock's step (clock_getres): the coarse clock is chosen where two
  * steps' worth of tokens is at most 1 % of the capacity. -ERANGE with a reason when the rate lies
- * outside 1/day to 100M/s, the capacity is zero, or filling it takes over 4.5 years. */
+ * outside 1/year to 100M/s, the capacity is zero, or filling it takes over 4.5 years. */
 int limit_build(const struct rate *rate, uint64_t capacity, uint64_t clock_tick_ns,
 		struct weir_limit *ret, struct failure *why);
 

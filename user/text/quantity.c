@@ -10,6 +10,8 @@
 #define NS_PER_MINUTE     (60 * NS_PER_SECOND)
 #define NS_PER_HOUR       (60 * NS_PER_MINUTE)
 #define NS_PER_DAY        (24 * NS_PER_HOUR)
+#define NS_PER_WEEK       (7 * NS_PER_DAY)
+#define NS_PER_YEAR       (365 * NS_PER_DAY)
 #define DIGITS            "0123456789"
 /* Leaves room for a suffix and a unit in QUANTITY_TEXT_SIZE. */
 #define NUMBER_TEXT_SIZE (QUANTITY_TEXT_SIZE - 8)
@@ -45,14 +47,16 @@ static const struct unit parsed_units[] = {
 	{"hour", NS_PER_HOUR},
 	{"d", NS_PER_DAY},
 	{"day", NS_PER_DAY},
+	{"w", NS_PER_WEEK},
+	{"week", NS_PER_WEEK},
+	{"y", NS_PER_YEAR},
+	{"year", NS_PER_YEAR},
 };
 
 /* Of spellings equally long the first is taken. */
 static const struct unit rate_units[] = {
-	{"/s", NS_PER_SECOND},
-	{"/min", NS_PER_MINUTE},
-	{"/h", NS_PER_HOUR},
-	{"/day", NS_PER_DAY},
+	{"/s", NS_PER_SECOND}, {"/min", NS_PER_MINUTE}, {"/h", NS_PER_HOUR},
+	{"/day", NS_PER_DAY},  {"/week", NS_PER_WEEK},  {"/year", NS_PER_YEAR},
 };
 static const struct unit duration_units[] = {
 	{"d", NS_PER_DAY},
@@ -257,7 +261,7 @@ static void spelling_offer(char best[QUANTITY_TEXT_SIZE], struct fraction value,
 		return;
 	length = strlen(number) + strlen(suffix) + strlen(unit);
 	if (!best[0] || length < strlen(best))
-		snprintf(best, QUANTITY_TEXT_SIZE, "%s%.1s%.4s", number, suffix, unit);
+		snprintf(best, QUANTITY_TEXT_SIZE, "%s%.1s%.5s", number, suffix, unit);
 }
 
 /* Offers value * factor with each suffix that leaves at least one of its thousands. */

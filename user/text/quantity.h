@@ -18,8 +18,9 @@ struct rate {
 	uint64_t period_ns;
 };
 
-/* "20k/s", "0.5/s", "5/min": per s, sec, second, m, min, minute, h, hour, d or day. All three
- * return false, and leave *ret alone, for zero, overflow and text that is anything else. */
+/* "20k/s", "0.5/s", "5/min": per s, sec, second, m, min, minute, h, hour, d, day, w, week, y or
+ * year, which is 365 days. All three return false, and leave *ret alone, for zero, overflow and
+ * text that is anything else. */
 bool rate_parse(const char *text, struct rate *ret);
 
 /* "40k", "1.5M", "7": whole once the suffix is applied. */
@@ -28,10 +29,10 @@ bool count_parse(const char *text, uint64_t *ret);
 /* "1s", "1.5s", "250ms": in ns, us, ms or a rate's units; whole nanoseconds. */
 bool duration_parse(const char *text, uint64_t *ret_ns);
 
-/* The shortest text that parses back to the same value, in a rate's units s, min, h and day and a
- * duration's d, h, m, s, ms, us and ns, of which it is at least one. A rate that no text has
- * exactly (one in 7 ns) is rounded and starts with '~', which no parser takes. Zero is "0", "0/s"
- * and "0s". */
+/* The shortest text that parses back to the same value, in a rate's units s, min, h, day, week and
+ * year and a duration's d, h, m, s, ms, us and ns, of which it is at least one. A rate that no text
+ * has exactly (one in 7 ns) is rounded and starts with '~', which no parser takes. Zero is "0",
+ * "0/s" and "0s". */
 void rate_format(char *buf, size_t size, const struct rate *rate);
 void count_format(char *buf, size_t size, uint64_t count);
 void duration_format(char *buf, size_t size, uint64_t ns);

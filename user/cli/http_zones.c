@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/http_zones.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int no_memory(struct failure *why)
+{
+	return failure_set(why, ENOMEM, "not enough memory");
+}
+
+/* Not "." and "..", nor what is hidden. */
+static int is_visible(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+/* A zone's name has no dot; files on their way in or set aside have. */
+static int is_zone(const struct dirent *entry)
+{
+	return !strchr(entry->d_name, '.');
+}
+
+static void entries_free(struct dirent **entries, int count)
+{
+	for (int i = 0; i < count; i++)
+		free(entries[i]);
+	free(entries);
+}
+
+/* The names in a directory, sorted; none where it is missing or no directory. */
+static int entries_list(const char *path, int (*filter)(const struct dirent *),
+			struct dirent ***ret, struct failure *why)
+{
+	int count = scandir(path, ret, filter, alphasort);
+
+	if (count >= 0)
+		return count;
+	*ret = NULL;
+	if (errno == ENOENT || errno == ENOTDIR)
+		return 0;
+	return failure_set(why, errno, "cannot list %s: %s", path, strerror(errno));
+}
+
+static int zones_add(struct http_zones *zones, const char *directory, const char *instance,
+		     const char *zone)
+{
+	struct http_zone *grown = reallocarray(zones->zones, zones->count + 1, sizeof(*grown));
+	struct http_zone *added;
+
+	if (!grown)
+		return -ENOMEM;
+	zones->zones = grown;
+	added = &grown[zones->count++];
+	added->instance = strdup(instance);
+	added->zone = strdup(zone);
+	if (asprintf(&added->path, "%s/%s/%s", directory, instance, zone) < 0)
+		added->path = NULL;
+	return added->instance && added->zone && added->path ? 0 : -ENOMEM;
+}
+
+static int instance_list(struct http_zones *zones, const char *directory, const char *instance,
+			 struct failure *why)
+{
+	struct dirent **entries = NULL;
+	char *path;
+	int count, err = 0;
+
+	if (asprintf(&path, "%s/%s", directory, instance) < 0)
+		return no_memory(why);
+	count = entries_list(path, is_zone, &entries, why);
+	free(path);
+	for (int i = 0; i < count && !err; i++)
+		err = zones_add(zones, directory, instance, entries[i]->d_name);
+	entries_free(entries, count);
+	if (count < 0)
+		return count;
+	return err ? no_memory(why) : 0;
+}
+
+int http_zones_list(const char *directory, struct http_zones *ret, struct failure *why)
+{
+	struct http_zones zones = {0};
+	struct dirent **entries = NULL;
+	int count = entries_list(directory, is_visible, &entries, why);
+	int err = count < 0 ? count : 0;
+
+	for (int i = 0; i < count && !err; i++)
+		err = instance_list(&zones, directory, entries[i]->d_name, why);
+	entries_free(entries, count);
+	if (err)
+		http_zones_free(&zones);
+	else
+		*ret = zones;
+	return err;
+}
+
+void http_zones_free(struct http_zones *zones)
+{
+	for (size_t i = 0; i < zones->count; i++) {
+		free(zones->zones[i].instance);
+		free(zones->zones[i].zone);
+		free(zones->zones[i].path);
+	}
+	free(zones->zones);
+	*zones = (struct http_zones){0};
+}
+
+void http_rule_format(char *buf, size_t size, const struct rule *rule)
+{
+	char count[QUANTITY_TEXT_SIZE], rest[QUANTITY_TEXT_SIZE];
+
+	count_format(count, sizeof(count), rule->capacity);
+	if (algorithm_is_window(rule->algorithm))
+		duration_format(rest, sizeof(rest), rule->rate.period_ns);
+	else
+		rate_format(rest, sizeof(rest), &rule->rate);
+	snprintf(buf, size, "%s,%s", count, rest);
+}
+
+void http_rule_report(struct report *report, const struct rule *rule)
+{
+	char rate[QUANTITY_TEXT_SIZE];
+
+	if (algorithm_is_window(rule->algorithm)) {
+		report_count(report, "limit", rule->capacity);
+		report_duration(report, "per", rule->rate.period_ns);
+		return;
+	}
+	rate_format(rate, sizeof(rate), &rule->rate);
+	report_count(report, "capacity", rule->capacity);
+	report_string(report, "rate", rate);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* The zone files that are there, as the commands on HTTP name and tell them. */
+#ifndef WEIR_CLI_HTTP_ZONES_H
+#define WEIR_CLI_HTTP_ZONES_H
+
+#include "cli/cli.h"
+#include "http/algorithm.h"
+
+#define ZONES_DIRECTORY_OPTION                                                                \
+	{                                                                                     \
+		.name = "dir", .value = "DIR",                                                \
+		.summary = "where the zones are, nginx's weir_dir; default\n" ZONE_DIRECTORY, \
+		.kind = VALUE_TEXT                                                            \
+	}
+
+/* A file DIR/instance/zone; all three are to be freed by http_zones_free. */
+struct http_zone {
+	char *instance;
+	char *zone;
+	char *path;
+};
+
+struct http_zones {
+	struct http_zone *zones; /* by instance, then zone */
+	size_t count;
+};
+
+/* No directory is no zones. */
+int http_zones_list(const char *directory, struct http_zones *ret, struct failure *why);
+void http_zones_free(struct http_zones *zones);
+
+/* "100,20/s" of buckets, "100,1m" of windows, as a zone's default= takes it. */
+void http_rule_format(char *buf, size_t size, const struct rule *rule);
+
+/* Capacity and rate, or limit and per, into the object opened last. */
+void http_rule_report(struct report *report, const struct rule *rule);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* Who asks: the TCP peer, or whom a trusted peer names. */
+#include "http/ngx_http_weir.h"
+
+#define LINES_MAX 64 /* of one header; older ones, to the left, are not believed */
+
+/* Runs before realip and PROXY protocol change the connection's address; a redirect may wipe what
+ * is remembered here, see peer_sockaddr. */
+ngx_int_t ngx_http_weir_remember_peer(ngx_http_request_t *r)
+{
+	if (r == r->main)
+		ngx_http_set_ctx(r, r->connection->sockaddr, ngx_http_weir_module);
+	return NGX_DECLINED;
+}
+
+/* Whole, and IPv4 where it is mapped into IPv6: as trusted prefixes are compared with. */
+static bool prefix_of_sockaddr(const struct sockaddr *sockaddr, struct prefix *ret)
+{
+	const struct in6_addr *in6 = &((const struct sockaddr_in6 *)sockaddr)->sin6_addr;
+	const void *bytes = in6;
+	bool is_ipv4 = sockaddr->sa_family == AF_INET;
+
+	if (is_ipv4)
+		bytes = &((const struct sockaddr_in *)sockaddr)->sin_addr;
+	else if (sockaddr->sa_family != AF_INET6)
+		return false;
+	if (!is_ipv4 && IN6_IS_ADDR_V4MAPPED(in6)) {
+		bytes = &in6->s6_addr[12];
+		is_ipv4 = true;
+	}
+	*ret = (struct prefix){.family = is_ipv4 ? WEIR_IPV4 : WEIR_IPV6,
+			       .length = is_ipv4 ? 32 : 128};
+	ngx_memcpy(ret->address, bytes, is_ipv4 ? 4 : 16);
+	return true;
+}
+
+/* What the socket says: remembered, or asked for again. */
+static bool peer_find(ngx_http_request_t *r, struct prefix *ret)
+{
+	const struct sockaddr *remembered = ngx_http_get_module_ctx(r->main, ngx_http_weir_module);
+	struct sockaddr_storage storage = {.ss_family = AF_UNSPEC};
+	socklen_t size = sizeof(storage);
+
+	if (remembered)
+		return prefix_of_sockaddr(remembered, ret);
+	if (getpeername(r->connection->fd, (struct sockaddr *)&storage, &size))
+		storage.ss_family = AF_UNSPEC;
+	return prefix_of_sockaddr((struct sockaddr *)&storage, ret);
+}
+
+/* The header's last lines, in the order they came; returns how many. */
+static size_t lines_find(ngx_http_request_t *r, const ngx_str_t *name,
+			 struct forwarded_line lines[LINES_MAX])
+{
+	ngx_list_part_t *part = &r->headers_in.headers.part;
+	size_t count = 0;
+
+	for (; part; part = part->next) {
+		ngx_table_elt_t *header = part->elts;
+
+		for (ngx_uint_t i = 0; i < part->nelts; i++) {
+			if (!ngx_http_weir_is_named(&header[i], name))
+				continue;
+			if (count == LINES_MAX)
+				ngx_memmove(lines, lines + 1, --count * sizeof(*lines));
+			lines[count].bytes = (const char *)header[i].value.data;
+			lines[count++].size = header[i].value.len;
+		}
+	}
+	return count;
+}
+
+static struct prefix client_named(ngx_http_request_t *r, const ngx_http_weir_main_conf_t *conf,
+				  const struct prefix *peer)
+{
+	static const ngx_str_t names[] = {
+		[FORWARDED_X_FORWARDED_FOR] = ngx_string("x-forwarded-for"),
+		[FORWARDED_FORWARDED] = ngx_string("forwarded"),
+	};
+	struct forwarded_line lines[LINES_MAX];
+	size_t count = lines_find(r, &names[conf->header], lines);
+
+	return forwarded_client(conf->header, lines, count, conf->trusted.elts, conf->trusted.nelts,
+				peer);
+}
+
+struct ngx_http_weir_source ngx_http_weir_source(ngx_http_request_t *r)
+{
+	ngx_http_weir_main_conf_t *conf = ngx_http_get_module_main_conf(r, ngx_http_weir_module);
+	struct ngx_http_weir_source source = {.is_peer = true};
+	struct prefix peer = {.family = 0}, client;
+	bool trusted = false;
+
+	r = r->main;
+	if (!peer_find(r, &peer))
+		trusted = conf->trusts_unix;
+	else
+		trusted = prefixes_contain(conf->trusted.elts, conf->trusted.nelts, &peer);
+	client = peer;
+	if (trusted && conf->header != FORWARDED_NONE)
+		client = client_named(r, conf, &peer);
+	source.is_peer = !ngx_memcmp(&client, &peer, sizeof(peer));
+	if (client.family)
+		address_normalise(client.family, client.address, conf->ipv6_prefix,
+				  &source.address);
+	return source;
+}

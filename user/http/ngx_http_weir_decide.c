@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* The decision, once a client request: whether all zones have room, and then pass, hold or refuse.
+ */
+#include "http/ngx_http_weir.h"
+
+#include <time.h>
+
+#define NSEC_PER_SEC   1000000000ULL
+#define OVERFLOW_EVERY 60 /* seconds between notices of one zone and worker */
+
+uint64_t ngx_http_weir_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
+}
+
+static void decision_cleanup(void *decision)
+{
+	ngx_http_weir_hold_forget(decision);
+}
+
+ngx_http_weir_decision_t *ngx_http_weir_decision(ngx_http_request_t *r)
+{
+	for (ngx_pool_cleanup_t *at = r->pool->cleanup; at; at = at->next) {
+		if (at->handler == decision_cleanup)
+			return at->data;
+	}
+	return NULL;
+}
+
+/* Not found by ngx_http_weir_decision until decision_settle. */
+static ngx_http_weir_decision_t *decision_new(ngx_http_request_t *r, ngx_http_weir_loc_conf_t *conf)
+{
+	ngx_uint_t limits = conf->limits->nelts;
+	ngx_http_weir_decision_t *decision;
+	ngx_pool_cleanup_t *cleanup;
+
+	cleanup = ngx_pool_cleanup_add(r->pool, sizeof(*decision));
+	if (!cleanup)
+		return NULL;
+	decision = cleanup->data;
+	ngx_memzero(decision, sizeof(*decision));
+	decision->conf = conf;
+	decision->cleanup = cleanup;
+	decision->charges = ngx_palloc(r->pool, limits * sizeof(*decision->charges));
+	decision->limits = ngx_palloc(r->pool, limits * sizeof(*decision->limits));
+	return decision->charges && decision->limits ? decision : NULL;
+}
+
+static void decision_settle(ngx_http_weir_decision_t *decision)
+{
+	decision->cleanup->handler = decision_cleanup;
+}
+
+/* A CORS-preflight request of the Fetch standard. */
+static bool is_preflight(ngx_http_request_t *r)
+{
+	static const ngx_str_t origin_name = ngx_string("origin");
+	static const ngx_str_t method_name = ngx_string("access-control-request-method");
+	ngx_list_part_t *part = &r->headers_in.headers.part;
+	bool origin = false, method = false;
+
+	if (r->method != NGX_HTTP_OPTIONS)
+		return false;
+	for (; part; part = part->next) {
+		ngx_table_elt_t *header = part->elts;
+
+		for (ngx_uint_t i = 0; i < part->nelts; i++) {
+			origin |= ngx_http_weir_is_named(&header[i], &origin_name);
+			method |= ngx_http_weir_is_named(&header[i], &method_name);
+		}
+	}
+	return origin && method;
+}
+
+static void outcome_set(ngx_http_weir_decision_t *decision, enum ngx_http_weir_outcome outcome,
+			ngx_uint_t telling)
+{
+	decision->outcome = outcome;
+	decision->telling = telling;
+}
+
+static void enforced_refused(ngx_http_weir_decision_t *decision)
+{
+	decision->refused = true;
+	for (ngx_uint_t i = 0; i < decision->enforced; i++) {
+		enum zone_status status = decision->charges[i].status;
+
+		if (status == ZONE_OVERFLOW_REFUSED)
+			outcome_set(decision, NGX_HTTP_WEIR_OVERFLOW, i);
+		if (status == ZONE_REFUSED)
+			outcome_set(decision, NGX_HTTP_WEIR_REFUSED, i);
+		if (status == ZONE_REFUSED || status == ZONE_OVERFLOW_REFUSED)
+			return;
+	}
+}
+
+static void enforced_passed(ngx_http_weir_decision_t *decision)
+{
+	for (ngx_uint_t i = 0; i < decision->enforced; i++) {
+		uint64_t hold_ns = ngx_http_weir_charge_hold_ns(decision, i);
+
+		if (ngx_http_weir_is_overflow(&decision->charges[i]) && !decision->hold_ns)
+			outcome_set(decision, NGX_HTTP_WEIR_OVERFLOW, i);
+		if (hold_ns > decision->hold_ns) {
+			decision->hold_ns = hold_ns;
+			outcome_set(decision, NGX_HTTP_WEIR_DELAYED, i);
+		}
+	}
+}
+
+/* An observed zone has a word only where the enforced ones let the request pass at once. */
+static void observed_judge(ngx_http_weir_decision_t *decision)
+{
+	for (ngx_uint_t i = decision->enforced; i < decision->enforced + decision->observed; i++) {
+		struct zone_charge *charge = &decision->charges[i];
+		enum ngx_http_weir_outcome outcome = NGX_HTTP_WEIR_PASSED;
+
+		if (!zone_take_all(charge, 1, ngx_http_weir_now_ns))
+			outcome = NGX_HTTP_WEIR_REFUSED;
+		else if (ngx_http_weir_charge_hold_ns(decision, i))
+			outcome = NGX_HTTP_WEIR_DELAYED;
+		if (ngx_http_weir_is_overflow(charge))
+			outcome = NGX_HTTP_WEIR_OVERFLOW;
+		if (outcome == NGX_HTTP_WEIR_PASSED || decision->outcome != NGX_HTTP_WEIR_PASSED)
+			continue;
+		outcome_set(decision, outcome, i);
+		decision->is_observed = true;
+	}
+}
+
+/* Too many are held already. After the hold there would be room at once. */
+static void held_refused(ngx_http_weir_decision_t *decision)
+{
+	struct zone_charge *charge = &decision->charges[decision->telling];
+
+	zone_give_back_all(decision->charges, decision->enforced);
+	charge->status = ZONE_REFUSED;
+	zone_count(charge->zone, ZONE_COUNT_REFUSED);
+	decision->refused = true;
+	outcome_set(decision, NGX_HTTP_WEIR_REFUSED, decision->telling);
+}
+
+static void judge(ngx_http_request_t *r, ngx_http_weir_decision_t *decision)
+{
+	if (decision->enforced &&
+	    !zone_take_all(decision->charges, decision->enforced, ngx_http_weir_now_ns))
+		enforced_refused(decision);
+	else
+		enforced_passed(decision);
+	if (decision->hold_ns && !ngx_http_weir_may_hold(r))
+		held_refused(decision);
+	if (decision->refused)
+		decision->observed = 0;
+	else
+		observed_judge(decision);
+}
+
+/* NGX_DECLINED: no zone has a key for the request. */
+static ngx_int_t decide(ngx_http_request_t *r, ngx_http_weir_loc_conf_t *conf,
+			ngx_http_weir_decision_t **ret)
+{
+	ngx_http_weir_decision_t *decision = decision_new(r, conf);
+
+	if (!decision || ngx_http_weir_charges_collect(r, decision))
+		return NGX_ERROR;
+	if (!decision->enforced && !decision->observed)
+		return NGX_DECLINED;
+	judge(r, decision);
+	decision_settle(decision);
+	*ret = decision;
+	return NGX_OK;
+}
+
+/* At most one line a second for a zone and worker. */
+static void refusal_log(ngx_http_request_t *r, ngx_http_weir_decision_t *decision)
+{
+	const struct zone_charge *charge = &decision->charges[decision->telling];
+	ngx_http_weir_zone_t *zone = decision->limits[decision->telling]->zone;
+
+	if (zone->logged_sec == ngx_time()) {
+		zone->suppressed++;
+		return;
+	}
+	ngx_log_error(decision->conf->log_level, r->connection->log, 0,
+		      "weir refused a request, zone \"%V\", key %016xL, %ui more not logged",
+		      &zone->name, charge->key.hash, zone->suppressed);
+	zone->logged_sec = ngx_time();
+	zone->suppressed = 0;
+}
+
+static void overflow_log(ngx_http_request_t *r, ngx_http_weir_decision_t *decision)
+{
+	for (ngx_uint_t i = 0; i < decision->enforced + decision->observed; i++) {
+		ngx_http_weir_zone_t *zone = decision->limits[i]->zone;
+
+		if (!ngx_http_weir_is_overflow(&decision->charges[i]) ||
+		    ngx_time() - zone->overflow_logged_sec < OVERFLOW_EVERY)
+			continue;
+		zone->overflow_logged_sec = ngx_time();
+		ngx_log_error(NGX_LOG_WARN, r->connection->log, 0,
+			      "weir zone \"%V\" has no slot for a new key: it shares an overflow "
+			      "bucket (entries=%uL may be too few)",
+			      &zone->name, zone->settings.entries);
+	}
+}
+
+/* Never NGX_OK, which would skip the limits and checks of others. */
+ngx_int_t ngx_http_weir_preaccess(ngx_http_request_t *r)
+{
+	ngx_http_weir_loc_conf_t *conf = ngx_http_get_module_loc_conf(r, ngx_http_weir_module);
+	ngx_http_weir_decision_t *decision;
+	ngx_int_t rc;
+
+	if (r != r->main || !conf->limits || !conf->limits->nelts || ngx_http_weir_decision(r) ||
+	    (conf->exempt_preflight && is_preflight(r)))
+		return NGX_DECLINED;
+	rc = decide(r, conf, &decision);
+	if (rc)
+		return rc == NGX_DECLINED ? NGX_DECLINED : NGX_HTTP_INTERNAL_SERVER_ERROR;
+	overflow_log(r, decision);
+	if (decision->refused) {
+		refusal_log(r, decision);
+		return ngx_http_weir_refuse(r, decision);
+	}
+	return decision->hold_ns ? ngx_http_weir_hold(r, decision) : NGX_DECLINED;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* Where zones live: files under one directory, mapped by the nginx master and inherited by its
+ * workers, and read by the command line. A file is never truncated or rewritten in place: a new one
+ * is prepared under a name of its own and renamed over the old when the whole configuration stands.
+ */
+#ifndef WEIR_HTTP_ZONE_FILE_H
+#define WEIR_HTTP_ZONE_FILE_H
+
+#include "http/zone.h"
+
+#define ZONE_DIRECTORY "/run/weir/http"
+
+struct zone_settings {
+	const char *name;
+	const char *path;              /* of the file */
+	struct zone_identity identity; /* boot_id is filled in */
+	uint64_t entries;
+	uint64_t cells_per_slot;
+	struct rule main;
+	struct rule overflow;
+	bool shared; /* with other instances: other parameters are refused while they use it */
+};
+
+/* What became of the file that was there before. */
+enum zone_past {
+	ZONE_NEW,        /* there was none */
+	ZONE_KEPT,       /* in use as it is, with the limit of now */
+	ZONE_RESIZED,    /* what was owed is carried over */
+	ZONE_OTHER_BOOT, /* starts empty */
+	ZONE_OTHER_KEY,  /* starts empty: another key, algorithm or layout */
+	ZONE_SET_ASIDE,  /* truncated or foreign: renamed to PATH.aside */
+};
+
+struct zone_file;
+
+/* Makes directory and those above it that are missing, 0755. -EPERM with a reason when one that
+ * matters belongs to neither us nor root, or others may write to it; symbolic links are refused. */
+int zone_directory_make(const char *path, struct failure *why);
+
+/* Opens what fits the settings or prepares a new file beside it, allocated whole (-ENOSPC when the
+ * file system is full); changes nothing that is there. A file that weir did not leave so (another
+ * owner, mode or kind, a link, a second name) is refused: -EPERM, -ELOOP. -EEXIST: shared, in use,
+ * with other parameters; those before in the same nginx count too. */
+int zone_file_prepare(const struct zone_settings *settings, struct zone_file **ret,
+		      struct failure *why);
+
+/* Puts a prepared file in place, carrying over what is owed; afterwards zone_file_zone is the zone.
+ * A failure leaves the zone usable in memory only. ret_lost: keys without a place in the new file.
+ */
+int zone_file_commit(struct zone_file *file, uint64_t now_ns, enum zone_past *ret_past,
+		     uint64_t *ret_lost, struct failure *why);
+
+struct zone *zone_file_zone(struct zone_file *file);
+
+/* Unmaps; removes a prepared file that was never put in place. */
+void zone_file_close(struct zone_file *file);
+
+/* Maps a zone's file for reading, as the command line does: nothing in the file is trusted but that
+ * nobody truncates it meanwhile (SIGBUS). -EPROTO: it is no zone; -ESTALE: of another boot. */
+int zone_file_open_readonly(const char *path, struct zone_file **ret, struct failure *why);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* The rules of a zone's states. Used by zone*.c, and the command line. */
+#ifndef WEIR_HTTP_ZONE_RULES_H
+#define WEIR_HTTP_ZONE_RULES_H
+
+#include "http/zone.h"
+
+/* Builds the rules from the header. Errors as zone_attach. */
+int zone_rules_attach(struct zone *zone, struct failure *why);
+
+/* A tag's rule: number 0 where the tag's cannot be read. */
+const struct rule *zone_rule_at(struct zone *zone, unsigned int number);
+
+#endif
