@@ -82,15 +82,16 @@ NGINX_INCLUDES := $(patsubst %,-isystem $(NGINX_SOURCE)/src/%,core event event/m
 
 # nginx's own configuration of the build, which config lists the module's sources for; compiling is
 # done here, with our flags.
-build/nginx/ngx_auto_config.h: user/http/config
+build/nginx/configured: user/http/config
 	@mkdir -p build/nginx
 	cd $(NGINX_SOURCE) && bash -c '. ./conf_flags && ./configure "$${NGX_CONF_FLAGS[@]}" \
 		--add-dynamic-module=$(CURDIR)/user/http --builddir=$(CURDIR)/build/nginx' > $(CURDIR)/build/nginx/log
+	touch $@
 
-build/nginx/ngx_http_weir_module_modules.c: build/nginx/ngx_auto_config.h
+build/nginx/ngx_http_weir_module_modules.c: build/nginx/configured
 
 define MODULE_RULES
-$(B)/$(1)/%.o: %.c build/nginx/ngx_auto_config.h
+$(B)/$(1)/%.o: %.c build/nginx/configured
 	@mkdir -p $$(@D)
 	$$(CC) $$(CFLAGS) $(2) -fPIC $$(C_FLAGS) $$(NGINX_INCLUDES) -c -o $$@ $$<
 

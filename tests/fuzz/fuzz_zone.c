@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "http/zone_directory.h"
 #include "http/zone_file.h"
 
 #define NOW_NS    (1000 * 1000000000ULL)

@@ -4,8 +4,8 @@
   http_client.py talk REQUEST...      one after the other on one connection
   http_client.py pipeline REQUEST...  all of them sent before the first answer is read
   http_client.py bad                  malformed and oversized ones, each on a connection of its own
-  http_client.py together COUNT PATH  asks COUNT times at once; prints how many were answered by 200,
-                                      by 429 and not, and the seconds that the last 200 took
+  http_client.py together COUNT PATH  asks COUNT times at once; prints how many were answered by
+                                      200, by 429 and not, and the seconds the last 200 took
 
 A REQUEST is "METHOD PATH [length SIZE | chunked SIZE | expect SIZE] [NAME:VALUE]...". talk and
 pipeline print one word an answer, its status and how long its body was, "429:120"; "closed" where

@@ -53,13 +53,16 @@ mix() {
 			printf 'url = "%s%s"\noutput = /dev/null\n' "$URL" "$path"
 		done
 	done >"$NGINX_DIR/mix"
-	curl -s --max-time 60 --config "$NGINX_DIR/mix" -H "X-Api-Key: k" -H 'X-Forwarded-For: 192.0.2.7'
-	curl -s --max-time 60 --config "$NGINX_DIR/mix" -H 'Cookie: account=a' -X POST -d "$(seq 2000)"
+	curl -s --max-time 60 --config "$NGINX_DIR/mix" -H "X-Api-Key: k" \
+		-H 'X-Forwarded-For: 192.0.2.7'
+	curl -s --max-time 60 --config "$NGINX_DIR/mix" -H 'Cookie: account=a' \
+		-X POST -d "$(seq 2000)"
 	curl -s --max-time 60 --config "$NGINX_DIR/mix" --http2-prior-knowledge \
 		-H 'X-Forwarded-For: 2001:db8::1, 10.0.0.1' -X OPTIONS -H 'Origin: x' \
 		-H 'Access-Control-Request-Method: PUT' || :
 	h2load -t 1 -n 400 -c 8 -m 4 "http://127.0.0.1:8082/ok?key=h2" >/dev/null
 	h2load -t 1 -n 200 -c 8 -m 8 "http://127.0.0.1:8082/shaped?key=h2" >/dev/null
 	python_client --patience 0.01 together 6 '/shaped?key=left' >/dev/null
-	python_client talk 'POST /windows?key=a length 50000' 'HEAD /ok?key=0' 'GET /seen' >/dev/null
+	python_client talk 'POST /windows?key=a length 50000' 'HEAD /ok?key=0' 'GET /seen' \
+		>/dev/null
 }

@@ -56,7 +56,8 @@ nginx_open() {
 	local file
 
 	for file in nginx curl h2load; do
-		command -v "$file" >/dev/null || testbed_refuse "$file is missing: scripts/install-deps.sh"
+		command -v "$file" >/dev/null ||
+			testbed_refuse "$file is missing: scripts/install-deps.sh"
 	done
 	[ -e "$NGINX_MODULE" ] || testbed_refuse "$NGINX_MODULE is missing: run make module"
 	# Not under /tmp: zones are refused below a directory that others may write to.
@@ -158,7 +159,8 @@ nginx_launch() {
 	pid=$!
 	# In a file, so that what a check starts in its subshell is known outside.
 	echo "$pid" >"$dir/master"
-	wait_until "${NGINX_START_SECONDS:-$NGINX_SECONDS_MAX}" nginx_started_or_ended "$pid" || return
+	wait_until "${NGINX_START_SECONDS:-$NGINX_SECONDS_MAX}" nginx_started_or_ended "$pid" ||
+		return
 	! nginx_is_gone "$pid" && return
 	rm "$dir/master"
 	nginx_log_since | sed 's/^/# /'
@@ -268,16 +270,6 @@ http_load() {
 	/^requests:/ { lost = $12 + $14 }
 	/^status codes:/ { passed = $3; redirected = $5; refused = $7; failed = $9 }
 	END { print passed + 0, refused + 0, redirected + failed + lost }'
-}
-
-# http_field_of NAME: from what http_fields printed.
-http_field_of() {
-	sed -n "s/^$1: //Ip"
-}
-
-# Lines of an access log so far, once nothing is being added.
-log_lines() {
-	[ -e "$1" ] && wc -l <"$1" || echo 0
 }
 
 # python_client COMMAND...: tests/net/http_client.py

@@ -51,7 +51,8 @@ ip address add 2001:db8::5/64 dev lo nodad
 ip address add 192.0.2.99/32 dev lo
 nginx_start "$(body peer)"
 says 127.0.0.1 'the peer'
-says 127.0.0.1 'whatever a header says' -H 'X-Forwarded-For: 192.0.2.1' -H 'Forwarded: for=192.0.2.1'
+says 127.0.0.1 'whatever a header says' \
+	-H 'X-Forwarded-For: 192.0.2.1' -H 'Forwarded: for=192.0.2.1'
 tap_equal 'over IPv6 its /64' 2001:db8::/64 "$(URL="http://[2001:db8::5]:$PORT" http_body /address)"
 
 nginx_reload "$(body 'x-forwarded-for from=127.0.0.0/8 from=10.0.0.0/8 from=unix: ipv6-prefix=56')"
@@ -80,11 +81,13 @@ tap_equal 'each client behind the proxy has a bucket of its own' '200 200 429' "
 	http_status /one -H 'X-Forwarded-For: 198.51.100.1')"
 tap_equal 'and no forged part gives another' '429 429 429' "$(
 	http_status /one -H 'X-Forwarded-For: 1.2.3.4, 198.51.100.1' && echo -n ' '
-	http_status /one -H 'X-Forwarded-For: 1.2.3.5' -H 'X-Forwarded-For: 198.51.100.1' && echo -n ' '
+	http_status /one -H 'X-Forwarded-For: 1.2.3.5' \
+		-H 'X-Forwarded-For: 198.51.100.1' && echo -n ' '
 	http_status /one -H 'X-Forwarded-For: 1.2.3.6, [::ffff:198.51.100.1]:9, 10.9.9.9')"
 
 nginx_reload "$(body 'forwarded from=127.0.0.0/8 from=10.0.0.0/8')"
-says 192.0.2.1 'Forwarded' -H 'Forwarded: for=203.0.113.9, for="192.0.2.1:80";proto=https;by=10.0.0.1'
+says 192.0.2.1 'Forwarded' \
+	-H 'Forwarded: for=203.0.113.9, for="192.0.2.1:80";proto=https;by=10.0.0.1'
 says 192.0.2.1 'in any letter case' -H 'forwarded: FOR=192.0.2.1'
 says 2001:db8:0:12::/64 'an IPv6 node' -H 'Forwarded: for="[2001:db8:0:12::1]:4711"'
 says 192.0.2.1 'a comma in quotes parts nothing' -H 'Forwarded: for=192.0.2.1;by="a,for=6.6.6.6"'

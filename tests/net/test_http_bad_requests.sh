@@ -21,7 +21,8 @@ sanitizers_are_silent() {
 
 under_asan() {
 	NGINX_MODULE=$ASAN_MODULE
-	NGINX_BEFORE=(env "LD_PRELOAD=$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.so)"
+	NGINX_BEFORE=(env
+		"LD_PRELOAD=$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.so)"
 		"ASAN_OPTIONS=detect_leaks=0:abort_on_error=1" "UBSAN_OPTIONS=print_stacktrace=1")
 	nginx_start "$(everything)" || return
 	workers=$(nginx_workers)
@@ -35,7 +36,8 @@ under_asan() {
 
 under_valgrind() {
 	NGINX_MODULE=${NGINX_MODULE_PLAIN}
-	NGINX_BEFORE=(valgrind -q --vgdb=no --trace-children=yes "--log-file=$NGINX_DIR/valgrind.%p")
+	NGINX_BEFORE=(valgrind -q --vgdb=no --trace-children=yes
+		"--log-file=$NGINX_DIR/valgrind.%p")
 	NGINX_WORKERS=1 NGINX_START_SECONDS=30
 	nginx_start "$(everything)" || return
 	NGINX_SECONDS_MAX=30
@@ -57,7 +59,8 @@ mix 20
 tap_check 'nor by any other' same_workers
 tap_equal 'and what is right is answered' 200 \
 	"$(wait_until 5 test "$(http_status '/seen?fine')" = 200 && echo 200)"
-tap_equal 'all kinds of decision were among them' 'DELAYED OVERFLOW PASSED REFUSED REFUSED_OBSERVED' \
+tap_equal 'all kinds of decision were among them' \
+	'DELAYED OVERFLOW PASSED REFUSED REFUSED_OBSERVED' \
 	"$(cut -d' ' -f1 "$NGINX_DIR/access" | sort -u | grep -vx -e - -e DELAYED_OBSERVED \
 		-e OVERFLOW_OBSERVED | xargs)"
 nginx_stop

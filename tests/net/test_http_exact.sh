@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# However many ask at once, and however they ask, what passes is what the limit says, to the request.
+# However many ask at once, and however they ask, what passes is what the limit says.
 
 # shellcheck source-path=SCRIPTDIR source=nginx.sh
 . "$(dirname "$0")/nginx.sh"
@@ -9,7 +9,8 @@ SECURE=8443
 
 secure_make() {
 	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 \
-		-subj /CN=localhost -keyout "$NGINX_DIR/key.pem" -out "$NGINX_DIR/cert.pem" 2>/dev/null
+		-subj /CN=localhost -keyout "$NGINX_DIR/key.pem" -out "$NGINX_DIR/cert.pem" \
+		2>/dev/null
 }
 
 # The other instance's first port is not main's.
@@ -58,7 +59,8 @@ tap_equal 'HTTP/1.1 with TLS' '50 1950 0' \
 	"$(arg_load --h1 "https://127.0.0.1:$SECURE/arg/ok?key=c")"
 tap_equal 'over HTTP/2 the fields are the same' '2 429 "arg";r=0' "$(curl -sk --http2 \
 	--dump-header - --output "$NGINX_DIR/answer" "https://127.0.0.1:$SECURE/arg/ok?key=b" |
-	tr -d '\r' | sed -n 's,^HTTP/\(2 [0-9]*\).*,\1,p; s/^ratelimit: \(.*\);t=.*/\1/p' | xargs -d'\n')"
+	tr -d '\r' | sed -n 's,^HTTP/\(2 [0-9]*\).*,\1,p; s/^ratelimit: \(.*\);t=.*/\1/p' |
+	xargs -d'\n')"
 tap_equal 'and the body' 429 "$(jq .status "$NGINX_DIR/answer")"
 
 NGINX_NAME=other
@@ -77,7 +79,8 @@ http_load --h1 -n 2000 -c 32 $URL/ok >"$NGINX_DIR/one" &
 http_load --h1 -n 2000 -c 32 http://127.0.0.1:8090/ok >"$NGINX_DIR/two"
 wait $!
 tap_equal 'two instances under load at once let through what one would' '100 3900 0' \
-	"$(awk '{ a += $1; b += $2; c += $3 } END { print a, b, c }' "$NGINX_DIR/one" "$NGINX_DIR/two")"
+	"$(cat "$NGINX_DIR/one" "$NGINX_DIR/two" |
+		awk '{ a += $1; b += $2; c += $3 } END { print a, b, c }')"
 nginx_stop
 
 # Refused, and for that reason.

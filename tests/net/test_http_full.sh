@@ -85,7 +85,8 @@ tap_equal 'and not followed' "$before" "$(sha256sum <"$NGINX_DIR/elsewhere")"
 nginx_stop
 rm -rf "$NGINX_ZONES"
 mkdir -m 777 "$NGINX_ZONES"
-tap_check 'a directory that others may write to is refused' start_is_refused 1k 'may be written by others'
+tap_check 'a directory that others may write to is refused' \
+	start_is_refused 1k 'may be written by others'
 rmdir "$NGINX_ZONES"
 ln -s "$NGINX_SITE" "$NGINX_ZONES"
 tap_check 'and one that is a link' start_is_refused 1k 'symbolic link'

@@ -10,7 +10,10 @@
 left() {
 	http_fields "$@" | awk '
 	/^HTTP/ { status = $2 }
-	tolower($1) == "ratelimit:" { match($0, /r=[0-9]+/); left = substr($0, RSTART + 2, RLENGTH - 2) }
+	tolower($1) == "ratelimit:" {
+		match($0, /r=[0-9]+/)
+		left = substr($0, RSTART + 2, RLENGTH - 2)
+	}
 	END { print status, left }'
 }
 
@@ -81,12 +84,24 @@ nginx_start "
 			auth_basic_user_file $NGINX_DIR/passwords;
 			alias $NGINX_SITE/;
 		}
-		location /down/ { weir uri; proxy_pass http://127.0.0.1:1; error_page 502 = @named; }
+		location /down/ {
+			weir uri;
+			proxy_pass http://127.0.0.1:1;
+			error_page 502 = @named;
+		}
 		location /one/ { weir one; error_page 429 = @named; alias $NGINX_SITE/; }
 		location /refused/ { weir one; deny all; alias $NGINX_SITE/; }
-		location /twice/ { weir one; weir uri; error_page 429 /limited/ok; alias $NGINX_SITE/; }
+		location /twice/ {
+			weir one;
+			weir uri;
+			error_page 429 /limited/ok;
+			alias $NGINX_SITE/;
+		}
 		location /limited/ { weir one; weir uri; alias $NGINX_SITE/; }
-		location /inherited/ { weir uri; location /inherited/off { weir off; alias $NGINX_SITE/ok; } }
+		location /inherited/ {
+			weir uri;
+			location /inherited/off { weir off; alias $NGINX_SITE/ok; }
+		}
 		location / { weir uri; }
 	}
 	$(backend "location /accel/ { add_header X-Accel-Redirect /inside/ok; return 200; }")"

@@ -151,6 +151,21 @@ static void what_no_limit_names_is_passed_on_without_one(void **state)
 			     "		}\n");
 }
 
+static void a_path_less_its_last_slash_has_the_limit_of_its_own(void **state)
+{
+	struct http_conf *conf = *state;
+
+	add(conf, "/api/ 5 1/s");
+	assert_written(conf, "		location = /api {\n"
+			     "			proxy_pass http://application;\n"
+			     "		}\n");
+	add(conf, "/a 9 1/s");
+	add(conf, "/ 100 20/s");
+	assert_written(conf, "		location = /api {\n"
+			     "			weir a;\n");
+	assert_not_written(conf, "location =  {");
+}
+
 static void in_a_directory_nothing_is_written_elsewhere(void **state)
 {
 	struct http_conf *conf = *state;
@@ -453,6 +468,7 @@ int main(void)
 		CONF_TEST(the_configuration_says_what_was_asked_for),
 		CONF_TEST(at_a_unix_socket_the_proxy_before_names_the_client),
 		CONF_TEST(what_no_limit_names_is_passed_on_without_one),
+		CONF_TEST(a_path_less_its_last_slash_has_the_limit_of_its_own),
 		CONF_TEST(in_a_directory_nothing_is_written_elsewhere),
 		CONF_TEST(workers_have_a_user_where_one_is_given),
 		CONF_TEST(a_path_that_nginx_must_not_read_is_quoted),

@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "http/zone_directory.h"
 #include "http/zone_mapping.h"
 
 #define NOW_NS    (1000 * 1000000000ULL)

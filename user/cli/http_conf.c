@@ -331,14 +331,46 @@ static const char proxy_settings[] =
 	"		proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;\n"
 	"		proxy_set_header X-Forwarded-Proto $scheme;\n";
 
-static void location_write(const char *prefix, const char *zone, FILE *out)
+static void location_write(const char *location, const char *zone, FILE *out)
 {
-	fprintf(out, "\n		location %s {\n", prefix);
+	fprintf(out, "\n		location %s {\n", location);
 	if (zone)
 		fprintf(out, "			weir %s;\n", zone);
 	fputs("			proxy_pass http://application;\n"
 	      "		}\n",
 	      out);
+}
+
+/* Of the longest prefix that the path starts with; NULL: none. */
+static const char *zone_of_path(const struct http_conf *conf, const char *path)
+{
+	const char *zone = NULL;
+	size_t longest = 0;
+
+	for (size_t i = 0; i < conf->limits_count; i++) {
+		size_t length = strlen(conf->limits[i].prefix);
+
+		if (length <= longest || strncmp(conf->limits[i].prefix, path, length) != 0)
+			continue;
+		longest = length;
+		zone = conf->limits[i].zone;
+	}
+	return zone;
+}
+
+/* For "/api/", "/api": nginx would redirect it to the other, before any limit and the application.
+ */
+static void unslashed_write(const struct http_conf *conf, const char *prefix, FILE *out)
+{
+	char location[2 + HTTP_PREFIX_SIZE] = "= ";
+	char *path = location + 2;
+	size_t length = strlen(prefix) - 1;
+
+	if (!length || prefix[length] != '/')
+		return;
+	memcpy(path, prefix, length);
+	path[length] = '\0';
+	location_write(location, zone_of_path(conf, path), out);
 }
 
 static void server_write(const struct http_conf *conf, FILE *out)
@@ -353,6 +385,7 @@ static void server_write(const struct http_conf *conf, FILE *out)
 	for (size_t i = 0; i < conf->limits_count; i++) {
 		has_root |= !strcmp(conf->limits[i].prefix, "/");
 		location_write(conf->limits[i].prefix, conf->limits[i].zone, out);
+		unslashed_write(conf, conf->limits[i].prefix, out);
 	}
 	if (!has_root)
 		location_write("/", NULL, out);

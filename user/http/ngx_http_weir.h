@@ -33,7 +33,6 @@ typedef struct {
 	ngx_array_t *keys;                  /* of ngx_http_complex_value_t */
 	ngx_http_complex_value_t *capacity; /* or the limit; NULL: as in main */
 	ngx_http_complex_value_t *rate;     /* or per */
-	struct rule main;                   /* the limit, or the default of a variable one */
 	struct zone_settings settings;      /* main: the limit, or the default of a variable one */
 	ngx_str_t shared;                   /* name to share under; empty: not shared */
 	struct zone_file *file;

@@ -4,12 +4,23 @@
 
 #define LINES_MAX 64 /* of one header; older ones, to the left, are not believed */
 
-/* Runs before realip and PROXY protocol change the connection's address; a redirect may wipe what
- * is remembered here, see peer_sockaddr. */
+/* Does nothing: by it the cleanup is found that keeps the peer. */
+static void peer_cleanup(void *sockaddr)
+{
+	(void)sockaddr;
+}
+
+/* Runs before realip and PROXY protocol change the connection's address. Kept in a cleanup, since a
+ * redirect wipes module contexts; and not asked of the socket later, which no longer knows once the
+ * client has reset the connection. */
 ngx_int_t ngx_http_weir_remember_peer(ngx_http_request_t *r)
 {
-	if (r == r->main)
-		ngx_http_set_ctx(r, r->connection->sockaddr, ngx_http_weir_module);
+	ngx_pool_cleanup_t *cleanup = ngx_pool_cleanup_add(r->pool, 0);
+
+	if (!cleanup)
+		return NGX_HTTP_INTERNAL_SERVER_ERROR;
+	cleanup->handler = peer_cleanup;
+	cleanup->data = r->connection->sockaddr;
 	return NGX_DECLINED;
 }
 
@@ -34,18 +45,14 @@ static bool prefix_of_sockaddr(const struct sockaddr *sockaddr, struct prefix *r
 	return true;
 }
 
-/* What the socket says: remembered, or asked for again. */
+/* What the socket said. A request that ends before it is remembered has the connection's own. */
 static bool peer_find(ngx_http_request_t *r, struct prefix *ret)
 {
-	const struct sockaddr *remembered = ngx_http_get_module_ctx(r->main, ngx_http_weir_module);
-	struct sockaddr_storage storage = {.ss_family = AF_UNSPEC};
-	socklen_t size = sizeof(storage);
-
-	if (remembered)
-		return prefix_of_sockaddr(remembered, ret);
-	if (getpeername(r->connection->fd, (struct sockaddr *)&storage, &size))
-		storage.ss_family = AF_UNSPEC;
-	return prefix_of_sockaddr((struct sockaddr *)&storage, ret);
+	for (ngx_pool_cleanup_t *at = r->pool->cleanup; at; at = at->next) {
+		if (at->handler == peer_cleanup)
+			return prefix_of_sockaddr(at->data, ret);
+	}
+	return prefix_of_sockaddr(r->connection->sockaddr, ret);
 }
 
 /* The header's last lines, in the order they came; returns how many. */

@@ -59,12 +59,13 @@ ngx_int_t ngx_http_weir_settle(ngx_http_request_t *r, ngx_http_weir_decision_t *
 	return NGX_OK;
 }
 
+/* One that nginx would take: not from within another, unless recursive_error_pages. */
 static bool has_error_page(ngx_http_request_t *r, ngx_uint_t status)
 {
 	ngx_http_core_loc_conf_t *core = ngx_http_get_module_loc_conf(r, ngx_http_core_module);
 	ngx_http_err_page_t *page;
 
-	if (!core->error_pages)
+	if (!core->error_pages || r->error_page)
 		return false;
 	page = core->error_pages->elts;
 	for (ngx_uint_t i = 0; i < core->error_pages->nelts; i++) {
@@ -116,11 +117,13 @@ static ngx_int_t body_send(ngx_http_request_t *r, ngx_http_weir_decision_t *deci
 		return NGX_HTTP_INTERNAL_SERVER_ERROR;
 	if (ngx_http_discard_request_body(r))
 		r->keepalive = 0;
-	r->headers_out.status = decision->conf->status;
+	/* Where an error page led here, over its status. */
+	r->err_status = decision->conf->status;
 	r->headers_out.content_length_n = body->last - body->pos;
 	body_type_set(r, decision->conf->body);
 	rc = ngx_http_send_header(r);
-	if (rc == NGX_OK && !r->header_only)
+	/* NGX_AGAIN: it waits for the client to read, and the body behind it. */
+	if (rc != NGX_ERROR && rc <= NGX_OK && !r->header_only)
 		rc = ngx_http_output_filter(r, &out);
 	ngx_http_finalize_request(r, rc);
 	return NGX_DONE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The directives, but for weir_zone (ngx_http_weir_zones.c). */
+/* The directives, but for weir_zone (ngx_http_weir_zone_conf.c). */
 #include "http/ngx_http_weir.h"
 
 #define ANYWHERE (NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF)
@@ -302,12 +302,11 @@ char *ngx_http_weir_init_main_conf(ngx_conf_t *cf, void *opaque)
 {
 	ngx_http_weir_main_conf_t *conf = opaque;
 
-	(void)cf;
 	ngx_conf_init_value(conf->held_max, HELD_MAX_DEFAULT);
 	if (!conf->dir.len) {
 		ngx_str_set(&conf->dir, ZONE_DIRECTORY);
 	}
-	return NGX_CONF_OK;
+	return ngx_conf_full_name(cf->cycle, &conf->dir, 0) ? NGX_CONF_ERROR : NGX_CONF_OK;
 }
 
 void *ngx_http_weir_create_loc_conf(ngx_conf_t *cf)

@@ -15,14 +15,13 @@ static ngx_int_t phase_add(ngx_conf_t *cf, ngx_uint_t phase, ngx_http_handler_pt
 }
 
 /* Handlers run in the reverse order of registration, so that ours sees the peer before realip
- * changes it. */
+ * changes it. Registered without zones too: the chain of filters is the master's, and a reload that
+ * fails must not leave one without us to workers of before. */
 static ngx_int_t postconfiguration(ngx_conf_t *cf)
 {
 	ngx_http_weir_main_conf_t *conf =
 		ngx_http_conf_get_module_main_conf(cf, ngx_http_weir_module);
 
-	if (!conf->zones.nelts)
-		return NGX_OK;
 	if (phase_add(cf, NGX_HTTP_POST_READ_PHASE, ngx_http_weir_remember_peer) ||
 	    phase_add(cf, NGX_HTTP_PREACCESS_PHASE, ngx_http_weir_preaccess) ||
 	    ngx_http_weir_answer_init(cf))

@@ -3,6 +3,7 @@
  * it was accepted. */
 #include "http/ngx_http_weir.h"
 #include "http/rule_text.h"
+#include "http/zone_directory.h"
 
 #define NEW_KEYS_FEW 10 /* a second: fewer than these fit, and the lint speaks up */
 #define MEGABYTE     (1024 * 1024)

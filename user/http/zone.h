@@ -40,12 +40,14 @@
 #define ZONE_COUNT_ENUM(symbol, name) ZONE_COUNT_##symbol,
 enum zone_count { ZONE_COUNTS(ZONE_COUNT_ENUM) ZONE_COUNT_MAX };
 
-/* A rule as the file keeps it; ready is 0 until the rest may be read. */
+enum zone_rule_ready { RULE_FREE, RULE_BEING_WRITTEN, RULE_READABLE };
+
+/* A rule as the file keeps it; the rest may be read once ready says so. */
 struct zone_rule {
 	uint64_t capacity;
 	uint64_t rate_count;
 	uint64_t rate_period_ns;
-	uint32_t ready; /* 0 free, 1 being written, 2 readable */
+	uint32_t ready; /* enum zone_rule_ready */
 	uint32_t zero;
 };
 _Static_assert(sizeof(struct zone_rule) == 32, "rule size");

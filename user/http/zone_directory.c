@@ -9,8 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "http/zone_file.h"
-
 #define DIRECTORY_MODE 0755
 
 /* How many directories, from the last upwards, only we or root may write to. */
@@ -20,7 +18,7 @@
 struct walk {
 	const char *path;
 	const char *rest; /* not walked yet */
-	enum directory_missing missing;
+	bool makes_missing;
 	int fd; /* of what was walked */
 };
 
@@ -70,12 +68,19 @@ static int descend(const struct walk *walk, const char *name)
 }
 
 /* Whoever makes it first, it is judged afterwards as any other. The mode is set apart from making
- * it, for a umask does not bind what we state. */
+ * it, for a umask does not bind what we state; and not by name, where a link may be by now. */
 static int make(const struct walk *walk, const char *name)
 {
+	int fd, err;
+
 	if (mkdirat(walk->fd, name, DIRECTORY_MODE))
 		return errno == EEXIST ? 0 : -errno;
-	return fchmodat(walk->fd, name, DIRECTORY_MODE, 0) ? -errno : 0;
+	fd = openat(walk->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = fchmod(fd, DIRECTORY_MODE) ? -errno : 0;
+	close(fd);
+	return err;
 }
 
 static bool others_write(const struct stat *status, unsigned int left)
@@ -108,7 +113,7 @@ static int step(struct walk *walk, const char *name, struct failure *why)
 {
 	int fd = descend(walk, name), err = 0;
 
-	if (fd < 0 && errno == ENOENT && walk->missing == MISSING_IS_MADE) {
+	if (fd < 0 && errno == ENOENT && walk->makes_missing) {
 		err = make(walk, name);
 		if (err)
 			return failure_set(why, err, "cannot make '%s' of %s: %s", name, walk->path,
@@ -137,29 +142,37 @@ static int walk_down(struct walk *walk, struct failure *why)
 	return err;
 }
 
-int zone_directory_open(const char *path, enum directory_missing missing, int *ret,
-			struct failure *why)
+/* From where the path begins to its end, of which walk->fd then is a descriptor. */
+static int walk_path(struct walk *walk, struct failure *why)
 {
-	struct walk walk = {.path = path, .rest = path, .missing = missing};
 	int err;
 
-	walk.fd = open(path[0] == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (walk.fd < 0)
-		return failure_set(why, errno, "cannot open %s: %s", path, strerror(errno));
-	err = walk_down(&walk, why);
+	walk->rest = walk->path;
+	walk->fd = open(walk->path[0] == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (walk->fd < 0)
+		return failure_set(why, errno, "cannot open %s: %s", walk->path, strerror(errno));
+	err = walk_down(walk, why);
 	if (err)
-		close(walk.fd);
-	else
+		close(walk->fd);
+	return err;
+}
+
+int zone_directory_open(const char *path, int *ret, struct failure *why)
+{
+	struct walk walk = {.path = path};
+	int err = walk_path(&walk, why);
+
+	if (!err)
 		*ret = walk.fd;
 	return err;
 }
 
 int zone_directory_make(const char *path, struct failure *why)
 {
-	int fd = -1;
-	int err = zone_directory_open(path, MISSING_IS_MADE, &fd, why);
+	struct walk walk = {.path = path, .makes_missing = true};
+	int err = walk_path(&walk, why);
 
 	if (!err)
-		close(fd);
+		close(walk.fd);
 	return err;
 }

@@ -7,11 +7,11 @@
 
 #include "text/failure.h"
 
-enum directory_missing { MISSING_FAILS, MISSING_IS_MADE };
+/* A descriptor of the directory in *ret, to be closed. -ENOENT; -EPERM or -ELOOP when others could
+ * change it. */
+int zone_directory_open(const char *path, int *ret, struct failure *why);
 
-/* A descriptor of the directory in *ret, to be closed. -ENOENT when it is missing and not to be
- * made; -EPERM or -ELOOP when others could change it. */
-int zone_directory_open(const char *path, enum directory_missing missing, int *ret,
-			struct failure *why);
+/* Makes what is missing of the path, 0755. Errors as zone_directory_open. */
+int zone_directory_make(const char *path, struct failure *why);
 
 #endif

@@ -58,7 +58,7 @@ static int file_enter(struct zone_file *file, struct failure *why)
 
 	if (!directory)
 		return no_memory(why);
-	err = zone_directory_open(directory, MISSING_FAILS, &file->place.directory, why);
+	err = zone_directory_open(directory, &file->place.directory, why);
 	free(directory);
 	return err;
 }

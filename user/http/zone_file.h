@@ -33,10 +33,6 @@ enum zone_past {
 
 struct zone_file;
 
-/* Makes directory and those above it that are missing, 0755. -EPERM with a reason when one that
- * matters belongs to neither us nor root, or others may write to it; symbolic links are refused. */
-int zone_directory_make(const char *path, struct failure *why);
-
 /* Opens what fits the settings or prepares a new file beside it, allocated whole (-ENOSPC when the
  * file system is full); changes nothing that is there. A file that weir did not leave so (another
  * owner, mode or kind, a link, a second name) is refused: -EPERM, -ELOOP. -EEXIST: shared, in use,

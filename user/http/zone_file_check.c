@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "http/zone_rules.h"
+
 /* A changed limit takes a number in the file's list of rules for good. Beyond this many a new file
  * is made, so that limits of single requests find place too. */
 #define RULES_ENOUGH (ZONE_RULES_MAX * 3 / 4)
@@ -36,14 +38,6 @@ int zone_file_check_owner(int fd, const char *path, uint64_t *ret_size, struct f
 	return 0;
 }
 
-bool zone_file_rule(const struct zone_rule *kept, enum algorithm algorithm, struct rule *ret)
-{
-	struct rate rate = {.count = kept->rate_count, .period_ns = kept->rate_period_ns};
-
-	return rate.count && rate.period_ns &&
-	       !rule_build(algorithm, kept->capacity, &rate, ret, NULL);
-}
-
 static bool sizes_hold(const struct zone_header *header, uint64_t size)
 {
 	uint64_t sets = header->sets;
@@ -70,7 +64,7 @@ static bool rule_holds(const struct zone_header *header, const struct zone_rule 
 	enum algorithm algorithm = (enum algorithm)header->identity.algorithm;
 	struct rule rule;
 
-	return zone_file_rule(kept, algorithm, &rule) &&
+	return zone_rule_read(kept, algorithm, &rule) &&
 	       (algorithm != ALGORITHM_SLIDING_LOG || rule.capacity <= header->cells_per_slot);
 }
 
@@ -79,11 +73,12 @@ static bool rules_hold(const struct zone_header *header)
 	struct rule overflow;
 
 	for (size_t i = 0; i < ZONE_RULES_MAX; i++) {
-		if (header->rules[i].ready == 2 && !rule_holds(header, &header->rules[i]))
+		if (header->rules[i].ready == RULE_READABLE &&
+		    !rule_holds(header, &header->rules[i]))
 			return false;
 	}
 	return rule_holds(header, &header->main) &&
-	       zone_file_rule(&header->overflow, ALGORITHM_TOKEN_BUCKET, &overflow);
+	       zone_rule_read(&header->overflow, ALGORITHM_TOKEN_BUCKET, &overflow);
 }
 
 enum zone_content zone_file_check_header(const struct zone_header *header, uint64_t size,
@@ -111,7 +106,7 @@ static bool rule_is_kept(const struct zone_rule *kept, const struct rule *rule)
 {
 	struct rule built;
 
-	return zone_file_rule(kept, rule->algorithm, &built) && rule_equals(&built, rule);
+	return zone_rule_read(kept, rule->algorithm, &built) && rule_equals(&built, rule);
 }
 
 /* Whether the file's list of rules has place for this one, or has it. */
@@ -122,9 +117,9 @@ static bool rule_fits(const struct zone_header *header, const struct rule *rule)
 	for (size_t i = 0; i < ZONE_RULES_MAX; i++) {
 		const struct zone_rule *kept = &header->rules[i];
 
-		if (kept->ready == 2 && rule_is_kept(kept, rule))
+		if (kept->ready == RULE_READABLE && rule_is_kept(kept, rule))
 			return true;
-		used += kept->ready != 0;
+		used += kept->ready != RULE_FREE;
 	}
 	return used < RULES_ENOUGH;
 }

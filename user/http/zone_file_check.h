@@ -20,9 +20,6 @@ int zone_file_check_owner(int fd, const char *path, uint64_t *ret_size, struct f
 enum zone_content zone_file_check_header(const struct zone_header *header, uint64_t size,
 					 const char **ret_what);
 
-/* The rule that a file keeps. False where nobody could have configured it. */
-bool zone_file_rule(const struct zone_rule *kept, enum algorithm algorithm, struct rule *ret);
-
 /* What became of a file with this header (CONTENT_ZONE) under settings: ZONE_KEPT, ZONE_RESIZED,
  * ZONE_OTHER_BOOT, ZONE_OTHER_KEY. */
 enum zone_past zone_file_compare(const struct zone_header *header,

@@ -80,7 +80,7 @@ void zone_file_keep_rule(struct zone_rule *kept, const struct rule *rule)
 	__atomic_store_n(&kept->capacity, rule->capacity, __ATOMIC_RELAXED);
 	__atomic_store_n(&kept->rate_count, rule->rate.count, __ATOMIC_RELAXED);
 	__atomic_store_n(&kept->rate_period_ns, rule->rate.period_ns, __ATOMIC_RELAXED);
-	__atomic_store_n(&kept->ready, 2, __ATOMIC_RELEASE);
+	__atomic_store_n(&kept->ready, RULE_READABLE, __ATOMIC_RELEASE);
 }
 
 int zone_file_initialise(struct zone_header *header, const struct zone_settings *settings,

@@ -53,6 +53,9 @@ void zone_places_find(const struct zone *zone, uint64_t hash, struct zone_places
 		ret->sets[1] = scaled(mix_second(ret->key), zone->sets - 1);
 		ret->sets[1] += ret->sets[1] >= ret->sets[0];
 	}
+	/* All at once: one after the other they would cost a miss each. */
+	for (unsigned int i = 0; i < ret->count; i++)
+		__builtin_prefetch(zone_place_slot(zone, ret, i));
 }
 
 static uint64_t tag_at(const struct zone_slot *slot)

@@ -4,12 +4,15 @@
  * A key never has two usable slots, though anybody may insert at any moment and nobody holds a
  * lock. It gets one in three steps:
  *
- *   claim    A free slot becomes (key | SLOT_CLAIMED, nonce) by compare-and-swap. No two claims
- * have the same nonce. Nothing is ever charged to a claim. scan     All places of the key are read.
- * A usable slot wins, and claims are withdrawn (to zero). Of several claims the one in the lowest
- * place stays, the others are withdrawn; then all is read again. promote  When a scan that began
- * after a claim was known has seen that claim and nothing else of the key, the claim is made
- * usable, from exactly its nonce.
+ * Claim: a free slot becomes (key | SLOT_CLAIMED, nonce) by compare-and-swap. No two claims have
+ * the same nonce. Nothing is ever charged to a claim.
+ *
+ * Scan: all places of the key are read. A usable slot wins, and claims are withdrawn (to zero). Of
+ * several claims the one in the lowest place stays, the others are withdrawn; then all is read
+ * again.
+ *
+ * Promote: when a scan that began after a claim was known has seen that claim and nothing else of
+ * the key, the claim is made usable, from exactly its nonce.
  *
  * Whoever meets claims of his own key does the same with them: their owner may be dead.
  *

@@ -9,9 +9,7 @@
 #define FULL_PART     1024
 #define RATE_MAX_UNIT 1000 /* ns in which one is the highest rate a rule takes, 1M/s */
 
-enum { RULE_FREE, RULE_BEING_WRITTEN, RULE_READABLE };
-
-static bool rule_read(enum algorithm algorithm, const struct zone_rule *kept, struct rule *ret)
+bool zone_rule_read(const struct zone_rule *kept, enum algorithm algorithm, struct rule *ret)
 {
 	struct rate rate = {.count = kept->rate_count, .period_ns = kept->rate_period_ns};
 
@@ -26,7 +24,8 @@ static bool rule_learn(struct zone *zone, unsigned int number)
 
 	if (!zone->known[number] &&
 	    __atomic_load_n(&kept->ready, __ATOMIC_ACQUIRE) == RULE_READABLE)
-		zone->known[number] = rule_read(zone->main.algorithm, kept, &zone->rules[number]);
+		zone->known[number] =
+			zone_rule_read(kept, zone->main.algorithm, &zone->rules[number]);
 	return zone->known[number];
 }
 
@@ -129,8 +128,8 @@ int zone_rules_attach(struct zone *zone, struct failure *why)
 	const struct zone_header *header = zone->header;
 	enum algorithm algorithm = (enum algorithm)header->identity.algorithm;
 
-	if (algorithm >= ALGORITHM_MAX || !rule_read(algorithm, &header->main, &zone->main) ||
-	    !rule_read(ALGORITHM_TOKEN_BUCKET, &header->overflow, &zone->overflow_rule))
+	if (algorithm >= ALGORITHM_MAX || !zone_rule_read(&header->main, algorithm, &zone->main) ||
+	    !zone_rule_read(&header->overflow, ALGORITHM_TOKEN_BUCKET, &zone->overflow_rule))
 		return failure_set(why, EINVAL, "its limits cannot be");
 	if ((algorithm == ALGORITHM_SLIDING_LOG) != (zone->cells_per_slot != 0))
 		return failure_set(why, EINVAL, "its cells do not fit its algorithm");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The rules of a zone's states. Used by zone*.c, and the command line. */
+/* The rules of a zone's states. Used by zone*.c and the command line. */
 #ifndef WEIR_HTTP_ZONE_RULES_H
 #define WEIR_HTTP_ZONE_RULES_H
 
@@ -7,6 +7,9 @@
 
 /* Builds the rules from the header. Errors as zone_attach. */
 int zone_rules_attach(struct zone *zone, struct failure *why);
+
+/* The rule that a file keeps. False where nobody could have configured it. */
+bool zone_rule_read(const struct zone_rule *kept, enum algorithm algorithm, struct rule *ret);
 
 /* A tag's rule: number 0 where the tag's cannot be read. */
 const struct rule *zone_rule_at(struct zone *zone, unsigned int number);
