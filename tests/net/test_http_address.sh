@@ -103,4 +103,21 @@ says 127.0.0.1 'nor who is trusted' -H 'X-Real-IP: 192.0.2.1' -H 'X-Forwarded-Fo
 nginx_reload "$(body peer "${realip/X-Real-IP/proxy_protocol}" | sed 's/rate=1.h/rate=1\/d/')"
 tap_equal 'nor does the PROXY protocol' '200:5 429' \
 	"$({ from_proxy 203.0.113.1 && from_proxy 203.0.113.2 | sed 's/:.*//'; } | xargs)"
+
+# proxied ADDRESS...: the statuses of a request in the name of each.
+proxied() {
+	local address
+
+	for address; do
+		from_proxy "$address" | sed 's/:.*//'
+	done | xargs
+}
+
+nginx_reload "$(body 'proxy-protocol from=127.0.0.0/8')"
+tap_equal 'whom the PROXY protocol names, where weir_address says so' '200 200 429' \
+	"$(proxied 203.0.113.21 203.0.113.22 203.0.113.21)"
+says 127.0.0.1 'the peer where there is no such header' -H 'X-Forwarded-For: 192.0.2.1'
+nginx_reload "$(body 'proxy-protocol from=10.0.0.0/8')"
+tap_equal 'and not from a peer that is not trusted' '429 429' \
+	"$(proxied 203.0.113.23 203.0.113.24)"
 tap_finish

@@ -134,7 +134,7 @@ http | weir_zone z key=$uri capacity=5 rate=1/s shared=; | empty parameter "shar
 http | weir_zone z key=$uri capacity=5 rate=1/s observed; | invalid parameter "observed"
 http | weir_zone z key=$uri capacity=5 rate=1/s observe observe; | parameter "observe"
 http | weir_address; | number of arguments
-http | weir_address x-real-ip from=10.0.0.0/8; | invalid header "x-real-ip"
+http | weir_address x-real-ip from=10.0.0.0/8; | invalid source "x-real-ip"
 http | weir_address x-forwarded-for; | needs "from="
 http | weir_address peer from=10.0.0.0/8; | "from="
 http | weir_address x-forwarded-for from=10.0.0.0/33; | invalid parameter "from=10.0.0.0/33"
@@ -171,6 +171,9 @@ location | weir_headers draft draft; | number of arguments
 location | weir_reveal maybe; | weir_reveal\|invalid value
 location | weir_refusal_status 399; | 400 to 599
 location | weir_refusal_status 600; | 400 to 599
+location | weir_refusal_status 444; | but for 408, 444 and 494 to 499
+location | weir_refusal_status 499; | but for 408, 444 and 494 to 499
+http | weir_address proxy-protocol; | needs "from="
 location | weir_refusal_status none; | invalid number
 location | weir_body html; | invalid value "html"
 location | weir_retry_jitter -1; | invalid value

@@ -278,6 +278,8 @@ for ((i = 0; i < 20; i++)); do
 	"$WEIR" http run --module "$MODULE" --listen "127.0.0.1:$PORT" \
 		--upstream "$backend" --limit '/ 5 1/s' >/dev/null 2>&1 &
 	front=$!
+	# Before it is weir, the signal could still be this shell's own.
+	testbed_until $SECONDS_MAX grep -qx weir "/proc/$front/comm"
 	testbed_pause "0.0$((i % 10))"
 	kill -TERM "$front"
 	front_wait

@@ -197,7 +197,7 @@ static void an_overflow_is_given_back(void **state)
 	pair_free(&pair);
 }
 
-static void what_passed_can_be_undone(void **state)
+static void what_passed_can_be_refused_all_the_same(void **state)
 {
 	static const enum algorithm algorithms[] = {
 		ALGORITHM_TOKEN_BUCKET, ALGORITHM_SLIDING_WINDOW, ALGORITHM_SLIDING_LOG};
@@ -209,9 +209,13 @@ static void what_passed_can_be_undone(void **state)
 		pair_make(&pair, algorithms[i], 10, 3);
 		assert_true(zone_take_all(pair.charges, 2, made_clock));
 		assert_int_equal(made_count(&pair.zones[1], ZONE_COUNT_PASSED), 1);
-		zone_give_back_all(pair.charges, 2);
+		zone_refuse(pair.charges, 2, 1);
+		assert_int_equal(made_count(&pair.zones[0], ZONE_COUNT_PASSED), 0);
+		assert_int_equal(made_count(&pair.zones[0], ZONE_COUNT_REFUSED), 0);
 		assert_int_equal(made_count(&pair.zones[1], ZONE_COUNT_PASSED), 0);
+		assert_int_equal(made_count(&pair.zones[1], ZONE_COUNT_REFUSED), 1);
 		assert_int_equal(pair.charges[1].slot->passed, 0);
+		assert_int_equal(pair.charges[1].slot->refused, 1);
 		assert_int_equal(remaining_in(&pair.zones[0], 1), 10);
 		assert_int_equal(remaining_in(&pair.zones[1], 2), 3);
 		pair_free(&pair);
@@ -228,7 +232,7 @@ int main(void)
 		cmocka_unit_test(what_somebody_moved_since_is_not_given_back),
 		cmocka_unit_test(an_overflow_that_refuses_charges_none),
 		cmocka_unit_test(an_overflow_is_given_back),
-		cmocka_unit_test(what_passed_can_be_undone),
+		cmocka_unit_test(what_passed_can_be_refused_all_the_same),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -263,13 +263,15 @@ static void nginx_exec(struct front *front, pid_t parent)
 {
 	char *const words[] = {front->program,       "-p", front->directory, "-c",
 			       front->configuration, "-g", "daemon off;",    NULL};
+	struct failure why;
 
 	if (prctl(PR_SET_PDEATHSIG, SIGTERM) || getppid() != parent)
 		_exit(EXIT_FAILED);
 	signal(SIGPIPE, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &front->signals_before, NULL);
 	execv(front->program, words);
-	_exit(EXIT_FAILED);
+	failure_set(&why, errno, "%s", strerror(errno));
+	_exit(failed(&why, "run '%s'", front->program));
 }
 
 static bool terminal_is_there(void)

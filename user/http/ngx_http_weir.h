@@ -61,6 +61,7 @@ typedef struct {
 	/* weir_address */
 	ngx_uint_t address_set;
 	enum forwarded_header header;
+	bool proxy_protocol; /* the client is whom that header names */
 	ngx_array_t trusted; /* of struct prefix */
 	bool trusts_unix;
 	ngx_uint_t ipv6_prefix;
@@ -140,6 +141,8 @@ char *ngx_http_weir_zone(ngx_conf_t *cf, ngx_command_t *command, void *conf);
 /* Found or made, to be defined later; NULL without memory, or after an error was logged. */
 ngx_http_weir_zone_t *ngx_http_weir_zone_named(ngx_conf_t *cf, ngx_str_t *name);
 ngx_http_weir_place_t ngx_http_weir_place(ngx_conf_t *cf);
+/* The name in "$name" or "${name}"; empty where text is anything more or else. */
+ngx_str_t ngx_http_weir_variable_name(const ngx_str_t *text);
 /* NULL without memory, or after an error was logged. */
 ngx_http_complex_value_t *ngx_http_weir_compile(ngx_conf_t *cf, ngx_str_t *text);
 
@@ -154,6 +157,7 @@ void ngx_http_weir_lint(ngx_conf_t *cf, ngx_http_weir_loc_conf_t *parent,
 /* ngx_http_weir_address.c */
 struct ngx_http_weir_source {
 	struct prefix address; /* normalised; family 0: unknown */
+	struct prefix origin;  /* whose /24 or /48 has a share of a zone's slots */
 	bool is_peer;
 };
 ngx_int_t ngx_http_weir_remember_peer(ngx_http_request_t *r);

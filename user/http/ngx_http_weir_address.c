@@ -46,13 +46,15 @@ static bool prefix_of_sockaddr(const struct sockaddr *sockaddr, struct prefix *r
 }
 
 /* What the socket said. A request that ends before it is remembered has the connection's own. */
-static bool peer_find(ngx_http_request_t *r, struct prefix *ret)
+static void peer_find(ngx_http_request_t *r, struct prefix *ret)
 {
 	for (ngx_pool_cleanup_t *at = r->pool->cleanup; at; at = at->next) {
-		if (at->handler == peer_cleanup)
-			return prefix_of_sockaddr(at->data, ret);
+		if (at->handler == peer_cleanup) {
+			prefix_of_sockaddr(at->data, ret);
+			return;
+		}
 	}
-	return prefix_of_sockaddr(r->connection->sockaddr, ret);
+	prefix_of_sockaddr(r->connection->sockaddr, ret);
 }
 
 /* The header's last lines, in the order they came; returns how many. */
@@ -91,24 +93,52 @@ static struct prefix client_named(ngx_http_request_t *r, const ngx_http_weir_mai
 				peer);
 }
 
+/* Whom the PROXY protocol header names; the peer where there was none. */
+static struct prefix client_proxied(ngx_http_request_t *r, const struct prefix *peer)
+{
+	const ngx_proxy_protocol_t *header = r->connection->proxy_protocol;
+	struct prefix client = *peer;
+
+	if (header)
+		forwarded_node_parse((const char *)header->src_addr.data, header->src_addr.len,
+				     &client);
+	return client;
+}
+
+static bool peer_is_trusted(const ngx_http_weir_main_conf_t *conf, const struct prefix *peer)
+{
+	return peer->family ? prefixes_contain(conf->trusted.elts, conf->trusted.nelts, peer)
+			    : conf->trusts_unix;
+}
+
+/* Where realip found another address than the peer's, clients behind that peer are not one network.
+ */
+static void origin_find(ngx_http_request_t *r, struct ngx_http_weir_source *source)
+{
+	struct prefix shown = {.family = 0};
+
+	source->origin = source->address;
+	if (source->is_peer && prefix_of_sockaddr(r->connection->sockaddr, &shown))
+		source->origin = shown;
+}
+
 struct ngx_http_weir_source ngx_http_weir_source(ngx_http_request_t *r)
 {
 	ngx_http_weir_main_conf_t *conf = ngx_http_get_module_main_conf(r, ngx_http_weir_module);
-	struct ngx_http_weir_source source = {.is_peer = true};
+	struct ngx_http_weir_source source = {.address = {.family = 0}};
 	struct prefix peer = {.family = 0}, client;
-	bool trusted = false;
 
 	r = r->main;
-	if (!peer_find(r, &peer))
-		trusted = conf->trusts_unix;
-	else
-		trusted = prefixes_contain(conf->trusted.elts, conf->trusted.nelts, &peer);
+	peer_find(r, &peer);
 	client = peer;
-	if (trusted && conf->header != FORWARDED_NONE)
+	if (conf->proxy_protocol && peer_is_trusted(conf, &peer))
+		client = client_proxied(r, &peer);
+	else if (conf->header != FORWARDED_NONE && peer_is_trusted(conf, &peer))
 		client = client_named(r, conf, &peer);
 	source.is_peer = !ngx_memcmp(&client, &peer, sizeof(peer));
 	if (client.family)
 		address_normalise(client.family, client.address, conf->ipv6_prefix,
 				  &source.address);
+	origin_find(r, &source);
 	return source;
 }

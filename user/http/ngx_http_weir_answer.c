@@ -217,7 +217,7 @@ static ngx_int_t legacy_fields_set(ngx_http_request_t *r, const struct reply_pol
 
 	return field_set_number(r, &limit, answer->limit) ||
 	       field_set_number(r, &remaining, answer->remaining) ||
-	       field_set_number(r, &reset, reply_seconds(answer->reset_after_ns));
+	       field_set_number(r, &reset, reply_seconds_told(answer->reset_after_ns));
 }
 
 static ngx_int_t refusal_fields_set(ngx_http_request_t *r, ngx_http_weir_decision_t *decision)

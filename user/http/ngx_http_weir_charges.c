@@ -56,8 +56,8 @@ static ngx_int_t key_find(struct asking *asking, ngx_http_weir_zone_t *zone, str
 	const struct ngx_http_weir_source *source = asking_source(asking);
 
 	ngx_memzero(ret, sizeof(*ret));
-	if (source->address.family)
-		ret->origin = key_hash_origin(zone->zone->header->secret, &source->address);
+	if (source->origin.family)
+		ret->origin = key_hash_origin(zone->zone->header->secret, &source->origin);
 	if (zone->is_address)
 		return key_of_address(asking, zone, ret) ? NGX_OK : NGX_DECLINED;
 	return key_of_text(asking, zone, ret);

@@ -134,11 +134,7 @@ static void observed_judge(ngx_http_weir_decision_t *decision)
 /* Too many are held already. After the hold there would be room at once. */
 static void held_refused(ngx_http_weir_decision_t *decision)
 {
-	struct zone_charge *charge = &decision->charges[decision->telling];
-
-	zone_give_back_all(decision->charges, decision->enforced);
-	charge->status = ZONE_REFUSED;
-	zone_count(charge->zone, ZONE_COUNT_REFUSED);
+	zone_refuse(decision->charges, decision->enforced, decision->telling);
 	decision->refused = true;
 	outcome_set(decision, NGX_HTTP_WEIR_REFUSED, decision->telling);
 }

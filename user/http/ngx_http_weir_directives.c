@@ -60,6 +60,10 @@ static const ngx_conf_enum_t address_headers[] = {
 
 static char *address_header(ngx_conf_t *cf, ngx_http_weir_main_conf_t *conf, ngx_str_t *word)
 {
+	if (!ngx_strcasecmp(word->data, (u_char *)"proxy-protocol")) {
+		conf->proxy_protocol = true;
+		return NGX_CONF_OK;
+	}
 	for (const ngx_conf_enum_t *at = address_headers; at->name.len; at++) {
 		if (at->name.len != word->len || ngx_strcasecmp(at->name.data, word->data))
 			continue;
@@ -67,8 +71,8 @@ static char *address_header(ngx_conf_t *cf, ngx_http_weir_main_conf_t *conf, ngx
 		return NGX_CONF_OK;
 	}
 	ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-			   "invalid header \"%V\", it must be \"peer\", \"x-forwarded-for\" or "
-			   "\"forwarded\"",
+			   "invalid source \"%V\", it must be \"peer\", \"x-forwarded-for\", "
+			   "\"forwarded\" or \"proxy-protocol\"",
 			   word);
 	return NGX_CONF_ERROR;
 }
@@ -90,7 +94,7 @@ static char *address_directive(ngx_conf_t *cf, ngx_command_t *command, void *opa
 			return NGX_CONF_ERROR;
 	}
 	has_from = conf->trusted.nelts || conf->trusts_unix;
-	if (has_from == (conf->header != FORWARDED_NONE))
+	if (has_from == (conf->header != FORWARDED_NONE || conf->proxy_protocol))
 		return NGX_CONF_OK;
 	return has_from ? "takes no \"from=\" with \"peer\", which needs no trust"
 			: "needs \"from=\": whose header is to be believed";
@@ -194,15 +198,22 @@ static char *weir_directive(ngx_conf_t *cf, ngx_command_t *command, void *opaque
 	return NGX_CONF_OK;
 }
 
+/* nginx closes the connection at some statuses, and shows others of its own as 400. */
+static bool status_is_plain(ngx_uint_t status)
+{
+	return status >= STATUS_MIN && status <= STATUS_MAX && status != 408 && status != 444 &&
+	       (status < 494 || status > 499);
+}
+
 static char *status_check(ngx_conf_t *cf, void *post, void *data)
 {
-	ngx_uint_t status = *(ngx_uint_t *)data;
-
 	(void)post;
-	if (status >= STATUS_MIN && status <= STATUS_MAX)
+	if (status_is_plain(*(ngx_uint_t *)data))
 		return NGX_CONF_OK;
-	ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "the status must be %d to %d", STATUS_MIN,
-			   STATUS_MAX);
+	ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+			   "the status must be %d to %d, but for 408, 444 and 494 to 499, which "
+			   "mean something else to nginx",
+			   STATUS_MIN, STATUS_MAX);
 	return NGX_CONF_ERROR;
 }
 

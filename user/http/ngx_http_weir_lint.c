@@ -2,7 +2,8 @@
 /* What works and is likely a mistake: warnings of nginx -t. */
 #include "http/ngx_http_weir.h"
 
-extern ngx_module_t ngx_http_rewrite_module;
+/* Not in every nginx. */
+extern ngx_module_t ngx_http_rewrite_module __attribute__((weak));
 
 /* How the configuration of nginx's rewrite module begins, whose type is its own. */
 typedef struct {
@@ -18,8 +19,11 @@ static void *sibling_conf(ngx_conf_t *cf, const ngx_module_t *module)
 /* return is the first thing its rewrite phase does, which comes before ours. */
 static bool only_returns(ngx_conf_t *cf)
 {
-	const rewrite_loc_conf_t *rewrite = sibling_conf(cf, &ngx_http_rewrite_module);
+	const rewrite_loc_conf_t *rewrite;
 
+	if (!&ngx_http_rewrite_module)
+		return false;
+	rewrite = sibling_conf(cf, &ngx_http_rewrite_module);
 	return rewrite->codes && rewrite->codes->nelts &&
 	       *(ngx_http_script_code_pt *)rewrite->codes->elts == ngx_http_script_return_code;
 }
@@ -54,19 +58,41 @@ static void lint_dropped(ngx_conf_t *cf, const ngx_http_weir_loc_conf_t *parent,
 	}
 }
 
-/* "$http_x_api_key" and the like, alone. */
-static bool is_claim(const ngx_str_t *key)
+static bool begins(const ngx_str_t *name, const char *start)
 {
-	static const ngx_str_t claims[] = {ngx_string("$http_"), ngx_string("$cookie_"),
-					   ngx_string("$arg_")};
+	size_t size = ngx_strlen(start);
 
-	for (size_t i = 0; i < sizeof(claims) / sizeof(claims[0]); i++) {
-		if (key->len > claims[i].len &&
-		    !ngx_strncmp(key->data, claims[i].data, claims[i].len) &&
-		    !ngx_strlchr(key->data + 1, key->data + key->len, '$'))
+	return name->len >= size && !ngx_strncmp(name->data, start, size);
+}
+
+static bool is_any(const ngx_str_t *name, const char *const *names)
+{
+	for (; *names; names++) {
+		if (begins(name, *names) && name->len == ngx_strlen(*names))
 			return true;
 	}
 	return false;
+}
+
+/* What a client can send as it likes, and nothing has verified yet. */
+static bool is_claim(const ngx_str_t *text)
+{
+	static const char *const names[] = {"remote_user", "proxy_add_x_forwarded_for", NULL};
+	ngx_str_t name = ngx_http_weir_variable_name(text);
+
+	return begins(&name, "http_") || begins(&name, "cookie_") || begins(&name, "arg_") ||
+	       is_any(&name, names);
+}
+
+/* Keyed by an address that costs something to change, ours or another of nginx's. */
+static bool is_address_zone(const ngx_http_weir_zone_t *zone)
+{
+	static const char *const names[] = {"remote_addr", "binary_remote_addr",
+					    "proxy_protocol_addr", "realip_remote_addr", NULL};
+	const ngx_http_complex_value_t *keys = zone->keys->elts;
+	ngx_str_t name = ngx_http_weir_variable_name(&keys->value);
+
+	return zone->is_address || (zone->keys->nelts == 1 && is_any(&name, names));
 }
 
 static bool is_claimed_zone(const ngx_http_weir_zone_t *zone)
@@ -86,7 +112,7 @@ static void lint_claims(ngx_conf_t *cf, const ngx_array_t *limits)
 	bool has_address = false;
 
 	for (ngx_uint_t i = 0; i < limits->nelts; i++)
-		has_address |= limit[i].zone->is_address && !limit[i].zone->observe;
+		has_address |= is_address_zone(limit[i].zone) && !limit[i].zone->observe;
 	for (ngx_uint_t i = 0; i < limits->nelts && !has_address; i++) {
 		if (!is_claimed_zone(limit[i].zone))
 			continue;

@@ -2,6 +2,8 @@
 /* weir_zone: its words to a zone's rule and settings. */
 #include "http/ngx_http_weir.h"
 
+#include <ctype.h>
+
 #define ENTRIES_DEFAULT 100000
 #define NAME_LEN_MAX    (ZONE_NAME_SIZE - 1)
 
@@ -23,6 +25,25 @@ ngx_http_complex_value_t *ngx_http_weir_compile(ngx_conf_t *cf, ngx_str_t *text)
 		.cf = cf, .value = text, .complex_value = value};
 
 	return value && !ngx_http_compile_complex_value(&compile) ? value : NULL;
+}
+
+ngx_str_t ngx_http_weir_variable_name(const ngx_str_t *text)
+{
+	ngx_str_t name = {text->len, text->data};
+
+	if (!name.len || name.data[0] != '$')
+		return (ngx_str_t)ngx_null_string;
+	name.data++;
+	name.len--;
+	if (name.len > 1 && name.data[0] == '{' && name.data[name.len - 1] == '}') {
+		name.data++;
+		name.len -= 2;
+	}
+	for (size_t i = 0; i < name.len; i++) {
+		if (!isalnum(name.data[i]) && name.data[i] != '_')
+			return (ngx_str_t)ngx_null_string;
+	}
+	return name;
 }
 
 static bool name_is_valid(const ngx_str_t *name)
@@ -288,14 +309,16 @@ static ngx_int_t size_read(struct zone_words *words)
 static void identity_set(ngx_http_weir_zone_t *zone)
 {
 	static const uint8_t no_secret[KEY_SECRET_SIZE];
+	static const ngx_str_t address = ngx_string("weir_address");
 	const ngx_http_complex_value_t *keys = zone->keys->elts;
 	struct zone_identity *identity = &zone->settings.identity;
+	ngx_str_t name = ngx_http_weir_variable_name(&keys->value);
 
 	for (ngx_uint_t i = 0; i < zone->keys->nelts; i++)
 		identity->key_hash = identity->key_hash * 31 +
 				     key_siphash(no_secret, keys[i].value.data, keys[i].value.len);
-	zone->is_address = zone->keys->nelts == 1 && keys->value.len == 13 &&
-			   !ngx_strncmp(keys->value.data, "$weir_address", 13);
+	zone->is_address = zone->keys->nelts == 1 && name.len == address.len &&
+			   !ngx_strncmp(name.data, address.data, address.len);
 	identity->is_address = zone->is_address;
 	identity->algorithm = zone->settings.main.algorithm;
 }

@@ -71,6 +71,14 @@ uint64_t reply_seconds(uint64_t ns)
 	return ns / NS_PER_SECOND + (ns % NS_PER_SECOND != 0);
 }
 
+/* A bucket mints up to a part in 2^31 slower than its rate. */
+uint64_t reply_seconds_told(uint64_t ns)
+{
+	uint64_t rounding_ns = ROUNDING_NS + (ns >> 30);
+
+	return reply_seconds(ns > rounding_ns ? ns - rounding_ns : ns);
+}
+
 static uint64_t saturated(unsigned __int128 value)
 {
 	return value < UINT64_MAX ? (uint64_t)value : UINT64_MAX;
@@ -112,13 +120,6 @@ size_t reply_policy_field(char *buf, size_t size, const struct reply_policy *pol
 	return writer_finish(&writer);
 }
 
-/* A bucket's wait may be some nanoseconds long: no reason to tell a second more, at the first token
- * of 20/min 4 in place of 3. Retry-After is a promise and has them. */
-static uint64_t without_rounding(uint64_t ns)
-{
-	return ns > ROUNDING_NS ? ns - ROUNDING_NS : ns;
-}
-
 static void write_limit(struct writer *writer, const struct reply_policy *policy)
 {
 	const struct answer *answer = &policy->answer;
@@ -127,8 +128,7 @@ static void write_limit(struct writer *writer, const struct reply_policy *policy
 	write_name(writer, policy->name);
 	write_parameter(writer, ";r=", answer->remaining);
 	if (answer->next_after_ns && !is_never)
-		write_parameter(writer,
-				";t=", reply_seconds(without_rounding(answer->next_after_ns)));
+		write_parameter(writer, ";t=", reply_seconds_told(answer->next_after_ns));
 }
 
 size_t reply_limit_field(char *buf, size_t size, const struct reply_policy *policies, size_t count)

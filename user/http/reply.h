@@ -25,9 +25,13 @@ struct reply_policy {
 	bool refused; /* this zone refused the request */
 };
 
-/* Seconds for Retry-After, t and the legacy Reset: rounded up. At least 1 for a wait that is not 0.
+/* Seconds for Retry-After: rounded up. At least 1 for a wait that is not 0.
  */
 uint64_t reply_seconds(uint64_t ns);
+
+/* For t and Reset, which promise nothing: without what a bucket's arithmetic rounds by, a part in
+ * 2^30 and a microsecond. At the first token of 20/min that is 3, not 4. */
+uint64_t reply_seconds_told(uint64_t ns);
 
 /* "\"login\";q=5;w=5, \"api\";q=100;w=60". w is the time to fill, whole seconds rounded up, at
  * least 1; where filling takes less than a second q is what a second refills. Numbers beyond what

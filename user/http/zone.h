@@ -151,8 +151,9 @@ int zone_rule_find(struct zone *zone, const struct rule *rule);
  * known. A charge with TAKE_CHARGE_REFUSED takes from its own zone even then. */
 bool zone_take_all(struct zone_charge *charges, size_t count, zone_clock clock);
 
-/* Undoes a zone_take_all that passed: what was charged is given back and not counted. */
-void zone_give_back_all(struct zone_charge *charges, size_t count);
+/* Makes a refusal by one of the zones, for a reason of the caller's, of a zone_take_all that
+ * passed: what was charged is given back. */
+void zone_refuse(struct zone_charge *charges, size_t count, size_t refusing);
 
 /* What a client is told about a charge. */
 void zone_answer(const struct zone_charge *charge, struct answer *ret);

@@ -103,7 +103,7 @@ bool zone_take_all(struct zone_charge *charges, size_t count, zone_clock clock)
 	return passed;
 }
 
-void zone_give_back_all(struct zone_charge *charges, size_t count)
+void zone_refuse(struct zone_charge *charges, size_t count, size_t refusing)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct zone_charge *charge = &charges[i];
@@ -114,4 +114,6 @@ void zone_give_back_all(struct zone_charge *charges, size_t count)
 		if (charge->slot)
 			__atomic_fetch_sub(&charge->slot->passed, 1, __ATOMIC_RELAXED);
 	}
+	charges[refusing].status = ZONE_REFUSED;
+	charge_account(&charges[refusing], false);
 }
