@@ -188,7 +188,7 @@ check: deps
 
 checks: $(B)/weir.skel.h
 	clang-format --dry-run -Werror $(SOURCES)
-	cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --enable=warning,portability,performance -D__x86_64__ $(INCLUDES) user tests/unit tests/fuzz
+	cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --enable=warning,portability,performance -D__x86_64__ -D__GCC_HAVE_SYNC_COMPARE_AND_SWAP_16 $(INCLUDES) user tests/unit tests/fuzz
 	shellcheck -x $(SCRIPTS)
 	+$(MAKE) --no-print-directory CC=$(CLANG) B=$(B)/clang all module
 

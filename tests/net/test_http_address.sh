@@ -75,6 +75,11 @@ tap_equal 'an untrusted peer is believed nothing' 192.0.2.99 \
 	"$(http_body /address --interface 192.0.2.99 -H 'X-Forwarded-For: 192.0.2.1')"
 tap_equal 'a trusted peer on a unix socket is believed' 192.0.2.1 \
 	"$(http_body /address --unix-socket "$NGINX_DIR/socket" -H 'X-Forwarded-For: 192.0.2.1')"
+tap_equal 'one there that names nobody is one source with all of those' 'unix: 200 429 429' "$(
+	http_body /address --unix-socket "$NGINX_DIR/socket" && echo -n ' '
+	http_status /one --unix-socket "$NGINX_DIR/socket" && echo -n ' '
+	http_status /one --unix-socket "$NGINX_DIR/socket" -H 'X-Forwarded-For: junk' && echo -n ' '
+	http_status /one --unix-socket "$NGINX_DIR/socket" -H 'X-Forwarded-For: 1.2.3.4, _x')"
 tap_equal 'each client behind the proxy has a bucket of its own' '200 200 429' "$(
 	http_status /one -H 'X-Forwarded-For: 198.51.100.1' && echo -n ' '
 	http_status /one -H 'X-Forwarded-For: 198.51.100.2' && echo -n ' '

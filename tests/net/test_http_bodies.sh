@@ -31,6 +31,8 @@ nginx_start "
 		location /json/ { weir one; weir_body json; proxy_pass http://$BACKEND; }
 		location /off/ { weir one; weir_body off; proxy_pass http://$BACKEND; }
 		location /paged/ { weir one; error_page 429 = @page; proxy_pass http://$BACKEND; }
+		location /read/ { weir one; error_page 429 = @read; proxy_pass http://$BACKEND; }
+		location @read { proxy_pass http://$BACKEND; }
 		location @page { root $NGINX_SITE; try_files /ok =500; }
 		location /free/ { alias $NGINX_SITE/; }
 		location /echo/ { proxy_pass http://$BACKEND; }
@@ -61,6 +63,9 @@ tap_equal 'pipelined too' '429:0 200:0 200:5' \
 tap_equal 'what nothing limits has its body' '200:21 200:5' \
 	"$(python_client talk "POST /echo/xx length $BODY" 'GET /free/ok')"
 head -c $BODY /dev/zero >"$NGINX_DIR/upload"
+tap_equal 'an error page that wants the body asks for it' 200 "$(http_status /read/x \
+	--header 'Expect: 100-continue' --expect100-timeout 60 --max-time 20 \
+	--data-binary "@$NGINX_DIR/upload")"
 tap_equal 'refused uploads over HTTP/2 leave their connection in use' '0 50 0' \
 	"$(http_load -n 50 -c 1 -m 4 -d "$NGINX_DIR/upload" http://127.0.0.1:8082/a)"
 tap_equal 'no worker ended' 0 "$(grep -c 'exited on signal' "$(nginx_log)" || :)"

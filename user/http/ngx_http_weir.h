@@ -159,7 +159,12 @@ struct ngx_http_weir_source {
 	struct prefix address; /* normalised; family 0: unknown */
 	struct prefix origin;  /* whose /24 or /48 has a share of a zone's slots */
 	bool is_peer;
+	bool is_nameless; /* a trusted unix socket named nobody: all such are one source */
 };
+
+/* The key, and the value of $weir_address, of nameless ones. */
+#define NGX_HTTP_WEIR_NAMELESS "unix:"
+
 ngx_int_t ngx_http_weir_remember_peer(ngx_http_request_t *r);
 struct ngx_http_weir_source ngx_http_weir_source(ngx_http_request_t *r);
 

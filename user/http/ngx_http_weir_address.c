@@ -139,6 +139,7 @@ struct ngx_http_weir_source ngx_http_weir_source(ngx_http_request_t *r)
 	if (client.family)
 		address_normalise(client.family, client.address, conf->ipv6_prefix,
 				  &source.address);
+	source.is_nameless = !client.family && conf->trusts_unix;
 	origin_find(r, &source);
 	return source;
 }

@@ -131,14 +131,16 @@ static ngx_int_t body_send(ngx_http_request_t *r, ngx_http_weir_decision_t *deci
 
 ngx_int_t ngx_http_weir_refuse(ngx_http_request_t *r, ngx_http_weir_decision_t *decision)
 {
+	/* Which may want the body. */
+	if (has_error_page(r, decision->conf->status))
+		return (ngx_int_t)decision->conf->status;
 	/* No 100 is sent, so whether a body follows is the client's choice: only a new connection
 	 * is in step for sure (RFC 9110, 10.1.1). */
 	if (r->headers_in.expect) {
 		r->expect_tested = 1;
 		r->keepalive = 0;
 	}
-	if (decision->conf->body == NGX_HTTP_WEIR_BODY_OFF ||
-	    has_error_page(r, decision->conf->status))
+	if (decision->conf->body == NGX_HTTP_WEIR_BODY_OFF)
 		return (ngx_int_t)decision->conf->status;
 	return body_send(r, decision);
 }

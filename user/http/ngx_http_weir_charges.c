@@ -23,10 +23,17 @@ static const struct ngx_http_weir_source *asking_source(struct asking *asking)
 static bool key_of_address(struct asking *asking, ngx_http_weir_zone_t *zone, struct zone_key *ret)
 {
 	const struct ngx_http_weir_source *source = asking_source(asking);
+	const uint8_t *secret = zone->zone->header->secret;
 
+	if (source->is_nameless) {
+		ret->hash = key_hash_text(secret, NGX_HTTP_WEIR_NAMELESS,
+					  sizeof(NGX_HTTP_WEIR_NAMELESS) - 1);
+		key_label_hash(ret->hash, &ret->label);
+		return true;
+	}
 	if (!source->address.family)
 		return false;
-	ret->hash = key_hash_address(zone->zone->header->secret, &source->address);
+	ret->hash = key_hash_address(secret, &source->address);
 	key_label_address(&source->address, source->is_peer, &ret->label);
 	return true;
 }

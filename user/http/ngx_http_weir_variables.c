@@ -39,6 +39,9 @@ static ngx_int_t address_get(ngx_http_request_t *r, ngx_http_variable_value_t *v
 	u_char *bytes;
 
 	(void)unused;
+	if (source.is_nameless)
+		return value_set(value, (u_char *)NGX_HTTP_WEIR_NAMELESS,
+				 sizeof(NGX_HTTP_WEIR_NAMELESS) - 1);
 	if (!source.address.family)
 		return value_set(value, (u_char *)"", 0);
 	bytes = ngx_pnalloc(r->pool, PREFIX_TEXT_SIZE);

@@ -8,29 +8,35 @@
 #define NEW_KEYS_FEW 10 /* a second: fewer than these fit, and the lint speaks up */
 #define MEGABYTE     (1024 * 1024)
 
+/* "etc-nginx-nginx.conf": one name for one path, since '-' and '~' themselves follow a '~'. Returns
+ * the end. */
+static u_char *instance_write(u_char *at, const ngx_str_t *path)
+{
+	for (size_t i = path->data[0] == '/'; i < path->len; i++) {
+		u_char c = path->data[i];
+
+		if (c == '-' || c == '~')
+			*at++ = '~';
+		*at++ = c == '/' ? '-' : c;
+	}
+	return at;
+}
+
 /* "DIR/etc-nginx-nginx.conf", or "DIR/shared". */
 static char *directory_of(ngx_conf_t *cf, const ngx_str_t *dir, const ngx_http_weir_zone_t *zone)
 {
+	static const ngx_str_t shared = ngx_string("shared");
 	const ngx_str_t *conf_file = &cf->cycle->conf_file;
-	size_t size = dir->len + 1 + ngx_max(conf_file->len, sizeof("shared")) + 1;
+	size_t size = dir->len + 1 + ngx_max(2 * conf_file->len, shared.len) + 1;
 	u_char *path = ngx_pnalloc(cf->pool, size);
-	u_char *at, *name;
+	u_char *at;
 
 	if (!path)
 		return NULL;
-	name = ngx_cpymem(path, dir->data, dir->len);
-	*name++ = '/';
-	if (zone->settings.shared) {
-		ngx_memcpy(name, "shared", sizeof("shared"));
-		return (char *)path;
-	}
-	at = name;
-	for (size_t i = 0; i < conf_file->len; i++) {
-		u_char c = conf_file->data[i];
-
-		if (c != '/' || at > name)
-			*at++ = c == '/' ? '-' : c;
-	}
+	at = ngx_cpymem(path, dir->data, dir->len);
+	*at++ = '/';
+	at = zone->settings.shared ? ngx_cpymem(at, shared.data, shared.len)
+				   : instance_write(at, conf_file);
 	*at = '\0';
 	return (char *)path;
 }
@@ -139,6 +145,7 @@ static void past_log(ngx_cycle_t *cycle, const ngx_http_weir_zone_t *zone, enum 
 		     uint64_t lost)
 {
 	static const char *const words[] = {
+		[ZONE_NEW] = "its file is new: starts empty",
 		[ZONE_OTHER_BOOT] = "its file is of another boot: starts empty",
 		[ZONE_OTHER_KEY] = "its file is of another key, algorithm or version: starts empty",
 		[ZONE_SET_ASIDE] = "its file is damaged or foreign and was set aside (.aside): "
