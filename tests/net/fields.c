@@ -11,7 +11,6 @@
 
 #define POLICIES_MAX  4
 #define SEED          0x6669656c64
-#define NS_PER_YEAR   (365 * 86400 * NS_PER_SECOND)
 #define COUNT_BITS    20
 #define CAPACITY_BITS 62
 

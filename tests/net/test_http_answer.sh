@@ -5,19 +5,6 @@
 # shellcheck source-path=SCRIPTDIR source=nginx.sh
 . "$(dirname "$0")/nginx.sh"
 
-# Seconds to wait, then whether asking again passes, by nginx's own clock.
-comes_again() {
-	local path=$1 wait
-
-	[ "$(http_status "$path")" = 200 ] || return
-	wait=$(http_field retry-after "$path")
-	[[ $wait =~ ^[1-9][0-9]*$ ]] || return
-	testbed_pause "$(awk "BEGIN { print $wait - 0.9 }")"
-	[ "$(http_status "$path")" = 429 ] || return
-	testbed_pause 0.95
-	[ "$(http_status "$path")" = 200 ]
-}
-
 # Of an hour's wait a few seconds may have gone by since.
 to_the_hour() {
 	sed 's/\b359[0-9]\b/3600/g'
@@ -32,7 +19,6 @@ fields_of() {
 nginx_open
 nginx_start "
 	weir_zone five key=\$binary_remote_addr capacity=5 rate=1/h;
-	weir_zone soon key=\$binary_remote_addr capacity=1 rate=30/m;
 	weir_zone window key=\$binary_remote_addr algorithm=fixed-window limit=2 per=1h;
 	weir_zone log key=\$binary_remote_addr algorithm=sliding-log limit=2 per=1m;
 	weir_zone quick key=\$binary_remote_addr capacity=10 rate=100/s;
@@ -51,7 +37,6 @@ nginx_start "
 	server {
 		listen $PORT;
 		location /five/ { weir five; alias $NGINX_SITE/; }
-		location /soon/ { weir soon; alias $NGINX_SITE/; }
 		location /window/ { weir window; alias $NGINX_SITE/; }
 		location /log/ { weir log; alias $NGINX_SITE/; }
 		location /quick/ { weir quick; alias $NGINX_SITE/; }
@@ -97,7 +82,6 @@ tap_equal 'and so is one that has not changed' '304 "a"' \
 $(http_field ratelimit /two/ok -H "If-None-Match: $etag" | grep -o '"a"')"
 tap_equal 'a location without a limit says nothing' '' "$(fields_of /free/ok)"
 
-tap_check 'after Retry-After a request passes, and 0.9 s before it none does' comes_again /soon/ok
 tap_equal 'a fixed window' '2*200 1*429' "$(http_statuses 3 /window/ok)"
 tap_equal 'names its length' '"window";q=2;w=3600' "$(http_field ratelimit-policy /window/ok)"
 tap_equal 'a sliding log' '2*200 1*429' "$(http_statuses 3 /log/ok)"

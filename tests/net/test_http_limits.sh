@@ -53,7 +53,7 @@ nginx_start "
 		default=4,1h;
 	weir_zone costly key=\$arg_key capacity=10 rate=1/h;
 	weir_zone exempt key=\$not_checked capacity=1 rate=1/h;
-	weir_zone counted key=\$arg_key capacity=1 rate=1/s count-refused;
+	weir_zone counted key=\$arg_key capacity=1 rate=20/m count-refused;
 	weir_zone uncounted key=\$arg_key capacity=1 rate=30/m;
 	weir_zone preflight key=\$binary_remote_addr capacity=1 rate=1/h;
 	weir_zone logged key=\$arg_key capacity=1 rate=1/h;
@@ -138,7 +138,7 @@ deadline=$((SECONDS + 8))
 until [ "$(http_status '/uncounted?key=a')" = 200 ] || [ $SECONDS -gt $deadline ]; do :; done
 tap_true 'who keeps asking is let in in time' "$SECONDS <= $deadline"
 http_status '/counted?key=a' >/dev/null
-tap_equal 'unless refusals count' 20*429 "$(http_statuses 20 '/counted?key=a' --rate 600/m)"
+tap_equal 'unless refusals count' 40*429 "$(http_statuses 40 '/counted?key=a' --rate 600/m)"
 
 tap_equal 'a real preflight is exempt' '200 200 200' "$(for i in 1 2 3; do
 	preflight -H 'Access-Control-Request-Method: PUT'; done | sed 's/200/200 /g; s/ $//')"

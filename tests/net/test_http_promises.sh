@@ -311,6 +311,7 @@ nginx_test "
 		location /login { weir address; weir account; proxy_pass http://$BACKEND; }
 		location /api/ { weir address; weir plan cost=\$cost; proxy_pass http://$BACKEND; }
 		location /slow/ { weir shaped delay=20; proxy_pass http://$BACKEND; }
+		location /windows/ { weir sliding; weir fixed; weir log; proxy_pass http://$BACKEND; }
 	}" >"$NGINX_DIR/said"
 tap_equal 'a configuration as it should be is not warned of' 0 \
 	"$(grep -c '\[warn\]' "$NGINX_DIR/said" || :)"

@@ -57,8 +57,7 @@ static inline bool limited_take(struct limited *limited, uint64_t cost, uint64_t
 	if (limited_is_log(limited))
 		return limited_take_log(limited, cost, now_ns, mode);
 	taken = rule_take(&limited->rule, *state, cost, now_ns, mode);
-	if (taken.changed)
-		*state = taken.state;
+	*state = taken.state;
 	return taken.admitted;
 }
 

@@ -11,8 +11,6 @@
 #include "control/limit.h"
 #include "random.h"
 
-#define NS_PER_SEC    1000000000ULL
-#define NS_PER_YEAR   (365 * 86400 * NS_PER_SEC)
 #define NOW_TICKS     (1ULL << 50)
 #define ROUNDS        200
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -24,9 +22,9 @@ static const struct {
 	uint64_t capacity;
 } limits[] = {
 	{{1, NS_PER_YEAR}, 1},           {{1, NS_PER_YEAR}, 4},
-	{{5, 60 * NS_PER_SEC}, 10},      {{1, NS_PER_SEC}, 1},
-	{{3, 7 * NS_PER_SEC}, 400},      {{1000, NS_PER_SEC}, 2000},
-	{{999999, NS_PER_SEC}, 1000},    {{1, 10}, 7},
+	{{5, 60 * NS_PER_SECOND}, 10},   {{1, NS_PER_SECOND}, 1},
+	{{3, 7 * NS_PER_SECOND}, 400},   {{1000, NS_PER_SECOND}, 2000},
+	{{999999, NS_PER_SECOND}, 1000}, {{1, 10}, 7},
 	{{1, 10}, 14000000000000000ULL},
 };
 

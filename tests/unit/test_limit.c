@@ -16,7 +16,6 @@
 
 #define NS_PER_SEC     1000000000ULL
 #define NS_PER_DAY     (86400 * NS_PER_SEC)
-#define NS_PER_YEAR    (365 * NS_PER_DAY)
 #define TICK_NS        4000000ULL /* a coarse clock at HZ 250 */
 #define RANDOM_ROUNDS  20000
 #define ARRAY_SIZE(a)  (sizeof(a) / sizeof((a)[0]))

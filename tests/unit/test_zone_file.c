@@ -433,7 +433,8 @@ static void a_changed_overflow_rate_keeps_what_overflow_owes(void **state)
 	file = opened(&settings, &past);
 	assert_int_equal(past, ZONE_KEPT);
 	assert_int_equal(zone_file_zone(file)->overflow[6], 0);
-	rule_answer(&settings.overflow, zone_file_zone(file)->overflow[7], 1, NOW_NS, &answer);
+	rule_answer(&zone_file_zone(file)->overflow_rule, zone_file_zone(file)->overflow[7], 1,
+		    NOW_NS, &answer);
 	assert_int_equal(answer.remaining, 1);
 	assert_in_range(answer.reset_after_ns, 3999000000ULL, 4001000000ULL);
 	zone_file_close(file);
@@ -884,6 +885,175 @@ static void processes_that_start_at_once_end_on_one_file(void **state)
 	}
 }
 
+/* In a process of its own: prepares, waits for the gate to close so that all commit at once. */
+static int resize_and_take(const struct zone_settings *settings, int gate, int ready)
+{
+	struct zone_file *file = NULL;
+	enum zone_past past;
+	uint64_t lost;
+	char byte = 0;
+
+	if (zone_file_prepare(settings, &file, NULL) || write(ready, &byte, 1) != 1 ||
+	    read(gate, &byte, 1) || zone_file_commit(file, NOW_NS, &past, &lost, NULL))
+		return 1;
+	return take(file, 0, 1) ? 0 : 2;
+}
+
+/* Forks five who resize; returns when all are prepared. Closing *ret_gate lets them commit. */
+static void fork_resizers(const struct zone_settings *settings, pid_t children[5], int *ret_gate)
+{
+	int gate[2], ready[2];
+	char byte;
+
+	assert_int_equal(pipe(gate), 0);
+	assert_int_equal(pipe(ready), 0);
+	for (int i = 0; i < 5; i++) {
+		children[i] = fork();
+		if (!children[i]) {
+			close(gate[1]);
+			_exit(resize_and_take(settings, gate[0], ready[1]));
+		}
+	}
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(gate[0]);
+	close(ready[0]);
+	close(ready[1]);
+	*ret_gate = gate[1];
+}
+
+/* Each takes one token from the file it ended on: with two files some would be left in one. */
+static void processes_that_resize_at_once_end_on_one_file(void **state)
+{
+	struct zone_settings settings = settings_of(), resized;
+	enum zone_past past;
+	struct zone_file *file;
+	int gate, status;
+
+	(void)state;
+	settings.main = bucket_of(8);
+	for (int round = 0; round < 10; round++) {
+		pid_t children[5];
+
+		leave_debts(&settings);
+		resized = settings;
+		resized.entries = 2 * ENTRIES;
+		fork_resizers(&resized, children, &gate);
+		close(gate);
+		for (int i = 0; i < 5; i++) {
+			assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+			assert_int_equal(status, 0);
+		}
+		assert_int_equal(names_in_directory(), 1);
+		file = opened(&resized, &past);
+		assert_int_equal(past, ZONE_KEPT);
+		assert_int_equal(left(file, 0), 0);
+		zone_file_close(file);
+		assert_int_equal(unlink(path), 0);
+	}
+}
+
+/* Of two with other sizes the later has the file, with what the earlier let through. */
+static void a_file_that_was_replaced_since_is_carried_over_in_turn(void **state)
+{
+	struct zone_settings settings = settings_of(), more = settings, most = settings;
+	struct zone_file *kept, *one, *other;
+
+	(void)state;
+	leave_debts(&settings);
+	more.entries = 2 * ENTRIES;
+	most.entries = 4 * ENTRIES;
+	kept = prepared(&settings);
+	one = prepared(&more);
+	other = prepared(&most);
+	assert_int_equal(committed(one), ZONE_RESIZED);
+	assert_true(take(one, 0, 1));
+	assert_int_equal(committed(other), ZONE_RESIZED);
+	assert_int_equal(left(other, 0), 1);
+	assert_true(take(other, 0, 1));
+	assert_int_equal(committed(kept), ZONE_RESIZED);
+	assert_int_equal(left(kept, 0), 0);
+	assert_int_equal(names_in_directory(), 1);
+	zone_file_close(kept);
+	zone_file_close(one);
+	zone_file_close(other);
+}
+
+/* Prepared under the rules of before, committed after another changed them and with its own. */
+static void of_two_changed_overflows_the_later_converts_from_the_earlier(void **state)
+{
+	struct zone_settings settings = settings_of(), other_settings = settings;
+	struct rule slow = rule_of(ALGORITHM_TOKEN_BUCKET, 5, 1, DAY_NS);
+	struct zone_file *one, *other;
+	struct answer answer;
+
+	(void)state;
+	leave_debts(&settings);
+	settings.overflow = slow;
+	one = prepared(&settings);
+	other_settings.overflow = bucket_of(6);
+	other = prepared(&other_settings);
+	assert_int_equal(committed(one), ZONE_KEPT);
+	slow = zone_file_zone(one)->overflow_rule;
+	zone_file_zone(one)->overflow[7] = rule_take(&slow, 0, 4, NOW_NS, TAKE_CHARGE).state;
+	assert_int_equal(committed(other), ZONE_KEPT);
+	assert_int_equal(zone_file_zone(other)->header->words_epoch, 2);
+	rule_answer(&zone_file_zone(other)->overflow_rule, zone_file_zone(other)->overflow[7], 1,
+		    NOW_NS, &answer);
+	assert_int_equal(answer.remaining, 2);
+	zone_file_close(one);
+	zone_file_close(other);
+}
+
+/* Only then: workers of before would be refused for nothing. */
+static void words_have_another_epoch_when_their_rules_change(void **state)
+{
+	struct zone_settings settings = settings_of();
+	struct zone_file *before, *after;
+	enum zone_past past;
+
+	(void)state;
+	before = opened(&settings, &past);
+	settings.main = rule_of(ALGORITHM_TOKEN_BUCKET, 10, 2, 1000000000);
+	after = opened(&settings, &past);
+	assert_int_equal(zone_file_zone(after)->words_epoch, 0);
+	zone_file_close(after);
+	settings.overflow = bucket_of(6);
+	after = opened(&settings, &past);
+	assert_int_equal(zone_file_zone(after)->words_epoch, 1);
+	assert_int_equal(zone_file_zone(after)->overflow_rule.limit.epoch, 1);
+	assert_int_equal(zone_file_zone(after)->share_rule.limit.epoch, 1);
+	zone_file_close(after);
+	settings.main = bucket_of(11);
+	after = opened(&settings, &past);
+	assert_int_equal(zone_file_zone(after)->words_epoch, 2);
+	assert_int_equal(zone_file_zone(before)->words_epoch, 0);
+	zone_file_close(after);
+	zone_file_close(before);
+}
+
+static void root_reads_the_zones_of_an_nginx_that_is_not_roots(void **state)
+{
+	struct zone_settings settings = settings_of();
+	struct zone_file *reader = NULL;
+	char above[128];
+
+	(void)state;
+	if (geteuid())
+		skip();
+	snprintf(above, sizeof(above), "%s/http", root);
+	leave_debts(&settings);
+	assert_int_equal(chown(path, NOBODY, NOBODY), 0);
+	assert_int_equal(zone_file_open_readonly(path, &reader, NULL), -EPERM);
+	assert_int_equal(chown(directory, NOBODY, NOBODY), 0);
+	assert_int_equal(chown(above, NOBODY, NOBODY), 0);
+	assert_int_equal(zone_file_open_readonly(path, &reader, NULL), 0);
+	zone_file_close(reader);
+	assert_refused(&settings, -EPERM, "belongs to user 65534");
+	assert_int_equal(chown(path, NOBODY - 1, NOBODY), 0);
+	assert_int_equal(zone_file_open_readonly(path, &reader, NULL), -EPERM);
+}
+
 /* What a sharer looks at once it has the lock. */
 static void a_mapped_file_that_was_replaced_is_not_in_place(void **state)
 {
@@ -1076,6 +1246,11 @@ int main(void)
 		TEST(a_commit_that_fails_leaves_the_zone_in_memory),
 		TEST(of_two_who_prepare_at_once_the_second_takes_the_firsts_file),
 		TEST(processes_that_start_at_once_end_on_one_file),
+		TEST(processes_that_resize_at_once_end_on_one_file),
+		TEST(a_file_that_was_replaced_since_is_carried_over_in_turn),
+		TEST(of_two_changed_overflows_the_later_converts_from_the_earlier),
+		TEST(words_have_another_epoch_when_their_rules_change),
+		TEST(root_reads_the_zones_of_an_nginx_that_is_not_roots),
 		TEST(a_mapped_file_that_was_replaced_is_not_in_place),
 		TEST(sharers_with_the_same_parameters_share),
 		TEST(a_sharer_with_other_parameters_is_refused),

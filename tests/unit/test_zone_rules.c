@@ -2,6 +2,8 @@
 /* Limits that change under a key's state, and the numbers they have in a zone. */
 #include "zone_made.h"
 
+#include "http/zone_words.h"
+
 static struct rule per_hour(uint64_t capacity)
 {
 	return made_rule(ALGORITHM_TOKEN_BUCKET, capacity, 1, 3600 * NS_PER_SEC);
@@ -147,6 +149,198 @@ static void a_changed_main_rule_gets_a_number_of_its_own(void **state)
 	made_free(&zone);
 }
 
+/* As a commit does that changes the rules of the words too. */
+static void change_overflow(struct zone *after, struct zone *zone, uint64_t capacity)
+{
+	struct rule changed = made_rule(ALGORITHM_TOKEN_BUCKET, capacity, 1, NS_PER_SEC);
+
+	zone->header->words_epoch++;
+	zone->header->overflow = made_kept(&changed);
+	made_view(after, zone);
+}
+
+/* All slots in debt, and nothing left in overflow. */
+static void drain(struct zone *zone)
+{
+	for (uint64_t i = 1; i <= 1000; i++)
+		made_take(zone, i, 1);
+	assert_int_equal(made_take(zone, 1001, 1), ZONE_OVERFLOW_REFUSED);
+}
+
+static unsigned int passed_by_overflow(struct zone *zone, uint64_t first, unsigned int keys)
+{
+	unsigned int passed = 0;
+
+	while (keys--)
+		passed += made_take(zone, first++, 1) == ZONE_OVERFLOW_PASSED;
+	return passed;
+}
+
+static void overflow_whose_rule_changed_refuses_workers_of_before(void **state)
+{
+	struct rule main = per_hour(1);
+	struct zone zone, after;
+	uint64_t words[16];
+
+	(void)state;
+	made_zone(&zone, 64, &main, 10);
+	drain(&zone);
+	change_overflow(&after, &zone, 1000);
+	memcpy(words, zone.overflow, sizeof(words));
+	assert_int_equal(passed_by_overflow(&zone, 2000, 20), 0);
+	assert_memory_equal(words, zone.overflow, sizeof(words));
+	memset(zone.overflow, 0, sizeof(words));
+	assert_int_equal(passed_by_overflow(&zone, 2000, 20), 0);
+	assert_int_equal(passed_by_overflow(&after, 2000, 20), 20);
+	memcpy(words, zone.overflow, sizeof(words));
+	assert_int_equal(passed_by_overflow(&zone, 3000, 20), 0);
+	assert_memory_equal(words, zone.overflow, sizeof(words));
+	made_free(&zone);
+}
+
+/* It is told to come back when a token is there, not at a moment of other units. */
+static void a_worker_of_before_tells_an_empty_overflow(void **state)
+{
+	struct rule main = per_hour(1);
+	struct zone zone, after;
+	struct zone_charge charge;
+	struct answer answer;
+
+	(void)state;
+	made_zone(&zone, 64, &main, 10);
+	drain(&zone);
+	change_overflow(&after, &zone, 1000);
+	charge = made_charge(&zone, 2000, 1);
+	assert_false(zone_take_all(&charge, 1, made_clock));
+	zone_answer(&charge, &answer);
+	assert_int_equal(answer.remaining, 0);
+	assert_in_range(answer.retry_after_ns, 10 * NS_PER_SEC, 10 * NS_PER_SEC + 10);
+	made_free(&zone);
+}
+
+static void a_word_of_another_epoch_is_empty_and_refilled_from_now_on(void **state)
+{
+	struct rule main = per_hour(1);
+	struct zone zone, after;
+
+	(void)state;
+	made_zone(&zone, 64, &main, 10);
+	drain(&zone);
+	change_overflow(&after, &zone, 5);
+	/* Moments that are long past in the units of now. */
+	for (uint64_t i = 0; i < zone.sets; i++)
+		zone.overflow[i] = 4;
+	assert_int_equal(passed_by_overflow(&after, 2000, 200), 0);
+	made_now_ns += NS_PER_SEC + 10;
+	assert_in_range(passed_by_overflow(&after, 2000, 200), 1, 16);
+	made_free(&zone);
+}
+
+/* Four changes later the low bits are the same again. */
+static void a_worker_of_four_changes_before_is_refused_too(void **state)
+{
+	struct rule main = per_hour(1);
+	struct zone zone, after;
+
+	(void)state;
+	made_zone(&zone, 64, &main, 10);
+	drain(&zone);
+	memset(zone.overflow, 0, zone.sets * sizeof(uint64_t));
+	for (unsigned int i = 0; i < 4; i++)
+		change_overflow(&after, &zone, 1000);
+	assert_int_equal(passed_by_overflow(&zone, 2000, 20), 0);
+	assert_int_equal(passed_by_overflow(&after, 2000, 20), 20);
+	made_free(&zone);
+}
+
+static void a_share_whose_rule_changed_is_neither_read_nor_charged_by_workers_of_before(
+	void **state)
+{
+	struct rule main = per_hour(1);
+	const uint64_t origin = 0x500000007;
+	struct zone zone, after;
+	uint64_t word;
+
+	(void)state;
+	made_zone(&zone, 64, &main, 10);
+	assert_true(zone_share_take(&zone, origin, made_clock));
+	word = zone.shares[7];
+	change_overflow(&after, &zone, 5);
+	assert_true(zone_share_take(&zone, origin, made_clock));
+	assert_true(zone_share_look(&zone, origin, made_clock));
+	assert_true(zone_share_take(&zone, 0x900000009, made_clock));
+	assert_int_equal(zone.shares[7], word);
+	assert_int_equal(zone.shares[9], 0);
+	assert_true(zone_share_take(&after, 0x900000009, made_clock));
+	made_free(&zone);
+}
+
+/* Who only looks finds it full in time. */
+static void a_look_at_a_word_of_another_epoch_begins_its_refill(void **state)
+{
+	struct rule main = per_hour(1);
+	const uint64_t origin = 0x500000007;
+	struct zone zone, after;
+
+	(void)state;
+	made_zone(&zone, 64, &main, 10);
+	assert_true(zone_share_take(&zone, origin, made_clock));
+	zone.shares[7] = zone.shares[5] |= 1ULL << 62;
+	change_overflow(&after, &zone, 5);
+	assert_false(zone_share_look(&after, origin, made_clock));
+	made_now_ns += 3600 * NS_PER_SEC;
+	assert_true(zone_share_look(&after, origin, made_clock));
+	made_free(&zone);
+}
+
+static void raise_capacity(struct zone *after, struct zone *zone, uint64_t capacity)
+{
+	struct rule raised = per_hour(capacity);
+
+	zone->header->main = made_kept(&raised);
+	made_view(after, zone);
+}
+
+static void a_refusal_by_a_worker_of_before_a_raised_capacity_forgives_nothing(void **state)
+{
+	struct rule main = per_hour(10);
+	struct zone zone, after;
+	struct zone_charge charge;
+
+	(void)state;
+	made_zone(&zone, 64, &main, 1);
+	made_take(&zone, 1, 1);
+	raise_capacity(&after, &zone, 100);
+	assert_int_equal(made_take_all(&after, 1, 200), 99);
+	assert_int_equal(made_take(&zone, 1, 1), ZONE_REFUSED);
+	assert_int_equal(made_take_all(&after, 1, 200), 0);
+	charge = made_charge(&zone, 1, 1);
+	charge.mode = TAKE_CHARGE_REFUSED;
+	assert_false(zone_take_all(&charge, 1, made_clock));
+	assert_int_equal(made_take_all(&after, 1, 200), 0);
+	made_free(&zone);
+}
+
+static void a_look_by_a_worker_of_before_a_raised_capacity_forgives_nothing(void **state)
+{
+	struct rule main = per_hour(10);
+	struct zone zone, other, after;
+	struct zone_charge charges[2];
+
+	(void)state;
+	made_zone(&zone, 64, &main, 1);
+	made_zone(&other, 64, &main, 1);
+	raise_capacity(&after, &zone, 100);
+	assert_int_equal(made_take_all(&after, 1, 200), 100);
+	charges[0] = made_charge(&zone, 1, 1);
+	charges[1] = made_charge(&other, 1, 1);
+	assert_false(zone_take_all(charges, 2, made_clock));
+	assert_int_equal(charges[0].status, ZONE_REFUSED);
+	assert_int_equal(made_take_all(&after, 1, 200), 0);
+	made_free(&zone);
+	made_free(&other);
+}
+
 static void a_full_list_of_rules_says_so(void **state)
 {
 	struct rule main = per_hour(10), rule;
@@ -246,6 +440,16 @@ int main(void)
 		cmocka_unit_test(a_rule_has_one_number_in_every_process),
 		cmocka_unit_test(a_rule_that_another_process_added_is_read_when_met),
 		cmocka_unit_test(a_changed_main_rule_gets_a_number_of_its_own),
+		cmocka_unit_test(overflow_whose_rule_changed_refuses_workers_of_before),
+		cmocka_unit_test(a_worker_of_before_tells_an_empty_overflow),
+		cmocka_unit_test(a_word_of_another_epoch_is_empty_and_refilled_from_now_on),
+		cmocka_unit_test(a_worker_of_four_changes_before_is_refused_too),
+		cmocka_unit_test(
+			a_share_whose_rule_changed_is_neither_read_nor_charged_by_workers_of_before),
+		cmocka_unit_test(a_look_at_a_word_of_another_epoch_begins_its_refill),
+		cmocka_unit_test(
+			a_refusal_by_a_worker_of_before_a_raised_capacity_forgives_nothing),
+		cmocka_unit_test(a_look_by_a_worker_of_before_a_raised_capacity_forgives_nothing),
 		cmocka_unit_test(a_full_list_of_rules_says_so),
 		cmocka_unit_test(a_tag_whose_rule_cannot_be_read_counts_as_the_first),
 		cmocka_unit_test(limits_that_cannot_be_are_refused),

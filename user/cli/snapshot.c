@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#define NS_PER_SECOND 1e9
-
 #define NAME_OF(symbol, name) [WEIR_##symbol] = #name,
 const char *const verdict_names[WEIR_VERDICT_MAX] = {WEIR_VERDICTS(NAME_OF)};
 #define CAUSE_NAME_OF(symbol, name) [WEIR_CAUSE_##symbol] = #name,

@@ -7,8 +7,6 @@
 #include "bucket.h"
 
 #define RATE_MAX_PER_SECOND   100000000ULL
-#define YEAR_NS               (365 * 86400 * 1000000000ULL)
-#define SECOND_NS             1000000000ULL
 #define FILL_MAX_NS           (1ULL << 57) /* 4.5 years; a unit lasts at least 1/32 ns */
 #define COARSE_STEPS          2
 #define COARSE_SHARE          100 /* of the capacity, two steps' worth may be one part in */
@@ -21,8 +19,8 @@ static bool rate_in_range(const struct rate *rate)
 {
 	if (!rate->count || !rate->period_ns)
 		return false;
-	return (wide)rate->count * YEAR_NS >= rate->period_ns &&
-	       (wide)rate->count * SECOND_NS <= (wide)RATE_MAX_PER_SECOND * rate->period_ns;
+	return (wide)rate->count * NS_PER_YEAR >= rate->period_ns &&
+	       (wide)rate->count * NS_PER_SECOND <= (wide)RATE_MAX_PER_SECOND * rate->period_ns;
 }
 
 /* The shift that makes count << shift / period_ns units a nanosecond lie in [16, 32). */

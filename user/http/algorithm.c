@@ -7,10 +7,8 @@
 #include "http/log.h"
 #include "http/method.h"
 
-#define MS_NS               1000000ULL
-#define SECOND_NS           1000000000ULL
-#define YEAR_NS             (365 * 86400 * SECOND_NS)
-#define RATE_MAX_PER_SECOND 1000000ULL
+#define WINDOW_MIN_NS (NS_PER_SECOND / 1000)
+#define WINDOW_MAX_NS NS_PER_YEAR
 
 typedef unsigned __int128 wide;
 
@@ -66,15 +64,13 @@ bool algorithm_is_window(enum algorithm algorithm)
 
 static bool rate_in_range(const struct rate *rate)
 {
-	if (!rate->count || !rate->period_ns)
-		return false;
-	return (wide)rate->count * YEAR_NS >= rate->period_ns &&
-	       (wide)rate->count * SECOND_NS <= (wide)RATE_MAX_PER_SECOND * rate->period_ns;
+	return rate->count && (wide)rate->count * RULE_UNIT_MIN_NS <= rate->period_ns &&
+	       (wide)rate->count * RULE_UNIT_MAX_NS >= rate->period_ns;
 }
 
 static int window_check(const struct rule *rule, struct failure *why)
 {
-	if (rule->rate.period_ns < MS_NS || rule->rate.period_ns > YEAR_NS)
+	if (rule->rate.period_ns < WINDOW_MIN_NS || rule->rate.period_ns > WINDOW_MAX_NS)
 		return failure_set(why, ERANGE, "the window must lie between 1ms and 1 year");
 	if (rule->rate.count != rule->capacity)
 		return failure_set(why, ERANGE, "a window's capacity must be its limit");
@@ -117,27 +113,17 @@ bool rule_equals(const struct rule *a, const struct rule *b)
 	       rates_admit_the_same(a, b);
 }
 
-/* What a cost asks to be there. */
-static uint64_t wanted(uint64_t cost)
-{
-	return cost ? cost : 1;
-}
-
 struct taken rule_take(const struct rule *rule, uint64_t state, uint64_t cost, uint64_t now_ns,
 		       enum take_mode mode)
 {
 	const struct method *method = method_of(rule);
-	struct taken taken = {.state = state};
-	uint64_t settled;
+	struct taken taken = {.state = method->settle(rule, state, now_ns)};
 
-	taken.changed = method->settle(rule, &taken.state, now_ns);
-	settled = taken.state;
-	taken.admitted = wanted(cost) <= method->left(rule, settled, now_ns);
+	taken.admitted = cost_wanted(cost) <= method->left(rule, taken.state, now_ns);
 	if (taken.admitted && cost)
-		taken.state = method->charge(rule, settled, cost, now_ns);
+		taken.state = method->charge(rule, taken.state, cost, now_ns);
 	else if (!taken.admitted && cost && mode == TAKE_CHARGE_REFUSED)
-		taken.state = method->exhaust(rule, settled, now_ns);
-	taken.changed |= taken.state != settled;
+		taken.state = method->exhaust(rule, taken.state, now_ns);
 	return taken;
 }
 
@@ -147,7 +133,7 @@ void rule_answer(const struct rule *rule, uint64_t state, uint64_t cost, uint64_
 	const struct method *method = method_of(rule);
 	uint64_t limit = rule->capacity, left;
 
-	method->settle(rule, &state, now_ns);
+	state = method->settle(rule, state, now_ns);
 	left = method->left(rule, state, now_ns);
 	*ret = (struct answer){
 		.limit = limit,
@@ -155,8 +141,8 @@ void rule_answer(const struct rule *rule, uint64_t state, uint64_t cost, uint64_
 		.retry_after_ns = RULE_NEVER_NS,
 		.reset_after_ns = method->wait_ns(rule, state, limit, now_ns),
 	};
-	if (wanted(cost) <= limit)
-		ret->retry_after_ns = method->wait_ns(rule, state, wanted(cost), now_ns);
+	if (cost_wanted(cost) <= limit)
+		ret->retry_after_ns = method->wait_ns(rule, state, cost_wanted(cost), now_ns);
 	if (left < limit)
 		ret->next_after_ns = method->wait_ns(rule, state, left + 1, now_ns);
 }
@@ -171,7 +157,7 @@ bool rule_is_full(const struct rule *rule, uint64_t state, uint64_t now_ns)
 {
 	const struct method *method = method_of(rule);
 
-	method->settle(rule, &state, now_ns);
+	state = method->settle(rule, state, now_ns);
 	return method->left(rule, state, now_ns) == rule->capacity;
 }
 

@@ -25,6 +25,10 @@
 
 #define RULE_NEVER_NS UINT64_MAX
 
+/* How long one unit takes at the highest rate of a rule, 1M/s, and at the lowest, 1/year. */
+#define RULE_UNIT_MIN_NS 1000ULL
+#define RULE_UNIT_MAX_NS NS_PER_YEAR
+
 enum algorithm {
 	ALGORITHM_TOKEN_BUCKET,
 	ALGORITHM_LEAKY_BUCKET,
@@ -51,8 +55,7 @@ enum take_mode {
 
 struct taken {
 	bool admitted;
-	bool changed;   /* state is to be stored in place of the one read */
-	uint64_t state; /* as it stands now, stored or not */
+	uint64_t state; /* as it stands now: to be stored where it is not the one read */
 };
 
 /* What a client is told. */
@@ -78,6 +81,12 @@ int rule_build(enum algorithm algorithm, uint64_t capacity, const struct rate *r
 
 /* Whether both admit the same. */
 bool rule_equals(const struct rule *a, const struct rule *b);
+
+/* What a cost asks to be there. */
+static inline uint64_t cost_wanted(uint64_t cost)
+{
+	return cost ? cost : 1;
+}
 
 /* Not for logs (log_take). A cost of zero looks only: admitted when one unit is there. A cost above
  * the limit is refused. now_ns must have been read after state was. */

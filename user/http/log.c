@@ -79,11 +79,6 @@ static uint64_t word_ends_ns(uint64_t word, uint64_t period_ns)
 	return (word >> WORD_TIME_BIT) * LOG_TICK_NS + period_ns;
 }
 
-static uint64_t wanted(uint64_t cost)
-{
-	return cost ? cost : 1;
-}
-
 static struct log_walk walk_start(const struct log_ring *ring, const struct rule *rule,
 				  struct slot_pair seen, uint64_t now_ns)
 {
@@ -143,11 +138,6 @@ static uint64_t sum_left(const struct log_sum *sum, const struct rule *rule)
 	return rule->capacity - sum->charged;
 }
 
-static bool pairs_equal(struct slot_pair a, struct slot_pair b)
-{
-	return a.tag == b.tag && a.state == b.state;
-}
-
 static void advance(const struct log_ring *ring, struct slot_pair seen)
 {
 	slot_exchange(&ring->slot->pair, seen, (struct slot_pair){seen.tag, seen.state + 1});
@@ -197,14 +187,14 @@ enum log_taken log_take(const struct log_ring *ring, const struct rule *rule, st
 			uint64_t cost, uint64_t now_ns, enum take_mode mode, uint64_t *ret_cell)
 {
 	struct log_sum sum = log_sum_up(ring, rule, seen, now_ns);
-	bool admitted = wanted(cost) <= sum_left(&sum, rule);
+	bool admitted = cost_wanted(cost) <= sum_left(&sum, rule);
 	uint64_t word = log_charge(&sum, rule, admitted, cost, now_ns, mode);
 	struct log_cell found;
 
 	if (!seen.state && word && !number_begin(ring, &seen, now_ns))
 		return LOG_MOVED;
 	found = cell_load(cell_at(ring, seen.state));
-	if (!pairs_equal(slot_read(ring->slot), seen))
+	if (!slot_pair_equals(slot_read(ring->slot), seen))
 		return LOG_MOVED;
 	if (seen.state && found.id == cell_id(seen.tag, seen.state)) {
 		advance(ring, seen);
@@ -263,19 +253,19 @@ void log_answer(const struct log_ring *ring, const struct rule *rule, struct slo
 	sum = log_sum_up(ring, rule, seen, now_ns);
 	left = sum_left(&sum, rule);
 	*ret = (struct answer){.limit = limit, .remaining = left, .retry_after_ns = RULE_NEVER_NS};
-	if (sum.from_future) { /* all of it, as the barrier that the next take writes will have it
-				*/
+	/* All of it, as the barrier that the next take writes will have it. */
+	if (sum.from_future) {
 		all_ns = word_ends_ns(word_of(now_ns, limit), rule->rate.period_ns) - now_ns;
 		ret->next_after_ns = ret->reset_after_ns = all_ns;
-		if (wanted(cost) <= limit)
+		if (cost_wanted(cost) <= limit)
 			ret->retry_after_ns = all_ns;
 		return;
 	}
 	ret->reset_after_ns = log_wait_ns(ring, rule, seen, limit, now_ns);
 	if (left < limit)
 		ret->next_after_ns = log_wait_ns(ring, rule, seen, left + 1, now_ns);
-	if (wanted(cost) <= limit)
-		ret->retry_after_ns = log_wait_ns(ring, rule, seen, wanted(cost), now_ns);
+	if (cost_wanted(cost) <= limit)
+		ret->retry_after_ns = log_wait_ns(ring, rule, seen, cost_wanted(cost), now_ns);
 }
 
 bool log_is_empty(const struct log_ring *ring, const struct rule *rule, struct slot_pair seen,

@@ -9,9 +9,8 @@
 struct method {
 	/* Checks a rule whose rate and window are in range; writes what is derived from it. */
 	int (*build)(struct rule *rule, struct failure *why);
-	/* Brings the state to now. True where it was from the future: then nothing is left in it.
-	 */
-	bool (*settle)(const struct rule *rule, uint64_t *state, uint64_t now_ns);
+	/* The state as it is now; one from the future with nothing left in it. */
+	uint64_t (*settle)(const struct rule *rule, uint64_t state, uint64_t now_ns);
 	/* Of a settled state: whole units that can be taken. */
 	uint64_t (*left)(const struct rule *rule, uint64_t state, uint64_t now_ns);
 	/* Takes units that are there. */

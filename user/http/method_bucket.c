@@ -25,14 +25,13 @@ static int bucket_build(struct rule *rule, struct failure *why)
 	return err;
 }
 
-static bool bucket_settle(const struct rule *rule, uint64_t *state, uint64_t now_ns)
+static uint64_t bucket_settle(const struct rule *rule, uint64_t state, uint64_t now_ns)
 {
 	uint64_t minted = minted_at(rule, now_ns);
 
-	if (bucket_debt(*state, minted) <= rule->limit.capacity_units)
-		return false;
-	*state = bucket_empty(&rule->limit, minted);
-	return true;
+	return bucket_debt(state, minted) > rule->limit.capacity_units
+		       ? bucket_empty(&rule->limit, minted)
+		       : state;
 }
 
 static uint64_t bucket_left(const struct rule *rule, uint64_t state, uint64_t now_ns)
@@ -67,7 +66,7 @@ static uint64_t bucket_wait_ns(const struct rule *rule, uint64_t state, uint64_t
 static uint64_t bucket_convert_state(const struct rule *from, const struct rule *to, uint64_t state,
 				     uint64_t now_ns)
 {
-	bucket_settle(from, &state, now_ns);
+	state = bucket_settle(from, state, now_ns);
 	return bucket_convert(state, &from->limit, &to->limit, bucket_ticks(now_ns));
 }
 

@@ -115,18 +115,16 @@ static struct window window_spent(const struct rule *rule, uint64_t now_ns)
 	return window;
 }
 
-static bool window_settle(const struct rule *rule, uint64_t *state, uint64_t now_ns)
+static uint64_t window_settle(const struct rule *rule, uint64_t state, uint64_t now_ns)
 {
-	struct window window = window_read(rule, *state);
+	struct window window = window_read(rule, state);
 	uint64_t number = now_ns / rule->rate.period_ns;
-	bool from_future = window.number > number;
 
-	if (from_future)
+	if (window.number > number)
 		window = window_spent(rule, now_ns);
 	else
 		window_roll(rule, &window, number);
-	*state = window_write(rule, &window);
-	return from_future;
+	return window_write(rule, &window);
 }
 
 static uint64_t window_left(const struct rule *rule, uint64_t state, uint64_t now_ns)
@@ -195,7 +193,7 @@ static uint64_t window_convert(const struct rule *from, const struct rule *to, u
 	uint64_t period_ns = to->rate.period_ns, owed;
 	struct window window;
 
-	window_settle(from, &state, now_ns);
+	state = window_settle(from, state, now_ns);
 	window = window_read(from, state);
 	owed = from->capacity - window_left(from, state, now_ns);
 	if (owed >= to->capacity)

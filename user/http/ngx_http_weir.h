@@ -27,6 +27,7 @@ typedef struct {
 	ngx_str_t name;              /* ends with NUL */
 	ngx_http_weir_place_t place; /* of the first mention, the definition once there is one */
 	bool defined;
+	bool used; /* some "weir" names it */
 	bool observe;
 	bool is_address; /* keyed by $weir_address alone */
 	enum take_mode mode;
@@ -89,6 +90,9 @@ typedef struct {
 	ngx_uint_t log_level;
 	time_t jitter_sec;
 	ngx_flag_t exempt_preflight;
+	/* RateLimit-Policy where all enforced zones have fixed limits, and how many they are. */
+	ngx_str_t policy;
+	ngx_uint_t policies;
 } ngx_http_weir_loc_conf_t;
 
 enum ngx_http_weir_outcome {
@@ -98,9 +102,7 @@ enum ngx_http_weir_outcome {
 	NGX_HTTP_WEIR_OVERFLOW,
 };
 
-/* Kept in a cleanup of the request's pool, since a redirect wipes module contexts. */
 typedef struct {
-	ngx_pool_cleanup_t *cleanup;
 	ngx_http_weir_loc_conf_t *conf; /* of the location that decided */
 	enum ngx_http_weir_outcome outcome;
 	bool is_observed; /* outcome is what an observed zone would have made of it */
@@ -124,6 +126,12 @@ void *ngx_http_weir_create_main_conf(ngx_conf_t *cf);
 char *ngx_http_weir_init_main_conf(ngx_conf_t *cf, void *conf);
 void *ngx_http_weir_create_loc_conf(ngx_conf_t *cf);
 char *ngx_http_weir_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child);
+
+/* What a request keeps. */
+typedef struct {
+	const struct sockaddr *peer;        /* as the socket says */
+	ngx_http_weir_decision_t *decision; /* NULL: nothing was decided (yet) */
+} ngx_http_weir_request_t;
 
 static inline bool ngx_http_weir_is_named(const ngx_table_elt_t *field, const ngx_str_t *name)
 {
@@ -154,6 +162,12 @@ ngx_int_t ngx_http_weir_zones_commit(ngx_cycle_t *cycle);
 void ngx_http_weir_lint(ngx_conf_t *cf, ngx_http_weir_loc_conf_t *parent,
 			ngx_http_weir_loc_conf_t *conf, bool is_inherited);
 
+/* ngx_http_weir_request.c */
+ngx_int_t ngx_http_weir_remember(ngx_http_request_t *r);
+/* NULL where the request ended before its first phase. */
+ngx_http_weir_request_t *ngx_http_weir_request(ngx_http_request_t *r);
+ngx_http_weir_decision_t *ngx_http_weir_decision(ngx_http_request_t *r);
+
 /* ngx_http_weir_address.c */
 struct ngx_http_weir_source {
 	struct prefix address; /* normalised; family 0: unknown */
@@ -165,7 +179,6 @@ struct ngx_http_weir_source {
 /* The key, and the value of $weir_address, of nameless ones. */
 #define NGX_HTTP_WEIR_NAMELESS "unix:"
 
-ngx_int_t ngx_http_weir_remember_peer(ngx_http_request_t *r);
 struct ngx_http_weir_source ngx_http_weir_source(ngx_http_request_t *r);
 
 /* ngx_http_weir_charges.c: fills charges and limits, leaving out zones that exempt the request. */
@@ -173,8 +186,6 @@ ngx_int_t ngx_http_weir_charges_collect(ngx_http_request_t *r, ngx_http_weir_dec
 
 /* ngx_http_weir_decide.c */
 ngx_int_t ngx_http_weir_preaccess(ngx_http_request_t *r);
-/* NULL: nothing was decided (yet). */
-ngx_http_weir_decision_t *ngx_http_weir_decision(ngx_http_request_t *r);
 uint64_t ngx_http_weir_now_ns(void);
 
 /* ngx_http_weir_hold.c */
@@ -186,6 +197,8 @@ void ngx_http_weir_hold_forget(ngx_http_weir_decision_t *decision);
 
 /* ngx_http_weir_answer.c */
 ngx_int_t ngx_http_weir_answer_init(ngx_conf_t *cf);
+/* Writes what of the answer is the same for every request. */
+ngx_int_t ngx_http_weir_answer_prepare(ngx_conf_t *cf, ngx_http_weir_loc_conf_t *conf);
 ngx_int_t ngx_http_weir_refuse(ngx_http_request_t *r, ngx_http_weir_decision_t *decision);
 /* What clients and variables are told, one for each charge; NULL without memory. */
 struct reply_policy *ngx_http_weir_policies(ngx_http_request_t *r,

@@ -4,26 +4,6 @@
 
 #define LINES_MAX 64 /* of one header; older ones, to the left, are not believed */
 
-/* Does nothing: by it the cleanup is found that keeps the peer. */
-static void peer_cleanup(void *sockaddr)
-{
-	(void)sockaddr;
-}
-
-/* Runs before realip and PROXY protocol change the connection's address. Kept in a cleanup, since a
- * redirect wipes module contexts; and not asked of the socket later, which no longer knows once the
- * client has reset the connection. */
-ngx_int_t ngx_http_weir_remember_peer(ngx_http_request_t *r)
-{
-	ngx_pool_cleanup_t *cleanup = ngx_pool_cleanup_add(r->pool, 0);
-
-	if (!cleanup)
-		return NGX_HTTP_INTERNAL_SERVER_ERROR;
-	cleanup->handler = peer_cleanup;
-	cleanup->data = r->connection->sockaddr;
-	return NGX_DECLINED;
-}
-
 /* Whole, and IPv4 where it is mapped into IPv6: as trusted prefixes are compared with. */
 static bool prefix_of_sockaddr(const struct sockaddr *sockaddr, struct prefix *ret)
 {
@@ -48,13 +28,9 @@ static bool prefix_of_sockaddr(const struct sockaddr *sockaddr, struct prefix *r
 /* What the socket said. A request that ends before it is remembered has the connection's own. */
 static void peer_find(ngx_http_request_t *r, struct prefix *ret)
 {
-	for (ngx_pool_cleanup_t *at = r->pool->cleanup; at; at = at->next) {
-		if (at->handler == peer_cleanup) {
-			prefix_of_sockaddr(at->data, ret);
-			return;
-		}
-	}
-	prefix_of_sockaddr(r->connection->sockaddr, ret);
+	const ngx_http_weir_request_t *kept = ngx_http_weir_request(r);
+
+	prefix_of_sockaddr(kept ? kept->peer : r->connection->sockaddr, ret);
 }
 
 /* The header's last lines, in the order they came; returns how many. */

@@ -3,6 +3,8 @@
  * route. */
 #include "http/ngx_http_weir.h"
 
+#define PREPARED_MAX 16 /* zones of a location whose policy is written beforehand */
+
 static ngx_http_output_header_filter_pt next_header_filter;
 
 static void policy_write(const ngx_http_weir_decision_t *decision, ngx_uint_t at,
@@ -199,14 +201,64 @@ static ngx_int_t field_set_list(ngx_http_request_t *r, const ngx_str_t *name, fi
 	return field_set(r, name, value, write((char *)value, size, policies, count));
 }
 
-static ngx_int_t draft_fields_set(ngx_http_request_t *r, const struct reply_policy *policies,
-				  ngx_uint_t count)
+static bool is_fixed(const ngx_http_weir_zone_t *zone)
+{
+	return !zone->capacity && !zone->rate;
+}
+
+ngx_int_t ngx_http_weir_answer_prepare(ngx_conf_t *cf, ngx_http_weir_loc_conf_t *conf)
+{
+	const ngx_http_weir_limit_t *limit = conf->limits->elts;
+	struct reply_policy policies[PREPARED_MAX];
+	size_t size;
+
+	for (ngx_uint_t i = 0; i < conf->limits->nelts; i++) {
+		const ngx_http_weir_zone_t *zone = limit[i].zone;
+
+		if (zone->observe)
+			continue;
+		if (!is_fixed(zone) || conf->policies == PREPARED_MAX) {
+			conf->policies = 0;
+			return NGX_OK;
+		}
+		policies[conf->policies].name = (const char *)zone->name.data;
+		policies[conf->policies++].rule = &zone->settings.main;
+	}
+	size = conf->policies * REPLY_POLICY_SIZE + 1;
+	conf->policy.data = ngx_pnalloc(cf->pool, size);
+	if (!conf->policy.data)
+		return NGX_ERROR;
+	conf->policy.len =
+		reply_policy_field((char *)conf->policy.data, size, policies, conf->policies);
+	return NGX_OK;
+}
+
+/* Whether every enforced zone of the location had its say, under its own limit. */
+static bool policy_is_prepared(const ngx_http_weir_decision_t *decision)
+{
+	if (decision->enforced != decision->conf->policies)
+		return false;
+	for (ngx_uint_t i = 0; i < decision->enforced; i++) {
+		if (ngx_http_weir_is_overflow(&decision->charges[i]))
+			return false;
+	}
+	return true;
+}
+
+static ngx_int_t draft_fields_set(ngx_http_request_t *r, const ngx_http_weir_decision_t *decision)
 {
 	static const ngx_str_t policy = ngx_string("RateLimit-Policy");
 	static const ngx_str_t limit = ngx_string("RateLimit");
+	const ngx_str_t *prepared = &decision->conf->policy;
+	ngx_int_t rc;
 
-	return field_set_list(r, &policy, reply_policy_field, policies, count) ||
-	       field_set_list(r, &limit, reply_limit_field, policies, count);
+	if (policy_is_prepared(decision))
+		rc = field_set(r, &policy, prepared->data, prepared->len);
+	else
+		rc = field_set_list(r, &policy, reply_policy_field, decision->policies,
+				    decision->enforced);
+	return rc ||
+	       field_set_list(r, &limit, reply_limit_field, decision->policies, decision->enforced);
 }
 
 static ngx_int_t legacy_fields_set(ngx_http_request_t *r, const struct reply_policy *policies,
@@ -248,8 +300,7 @@ static ngx_int_t limit_fields_set(ngx_http_request_t *r, ngx_http_weir_decision_
 	policies = ngx_http_weir_policies(r, decision);
 	if (!policies)
 		return NGX_ERROR;
-	if (fields & NGX_HTTP_WEIR_FIELDS_DRAFT &&
-	    draft_fields_set(r, policies, decision->enforced))
+	if (fields & NGX_HTTP_WEIR_FIELDS_DRAFT && draft_fields_set(r, decision))
 		return NGX_ERROR;
 	if (fields & NGX_HTTP_WEIR_FIELDS_LEGACY &&
 	    legacy_fields_set(r, policies, decision->enforced))

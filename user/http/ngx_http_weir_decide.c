@@ -16,42 +16,20 @@ uint64_t ngx_http_weir_now_ns(void)
 	return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
 }
 
-static void decision_cleanup(void *decision)
-{
-	ngx_http_weir_hold_forget(decision);
-}
-
-ngx_http_weir_decision_t *ngx_http_weir_decision(ngx_http_request_t *r)
-{
-	for (ngx_pool_cleanup_t *at = r->pool->cleanup; at; at = at->next) {
-		if (at->handler == decision_cleanup)
-			return at->data;
-	}
-	return NULL;
-}
-
-/* Not found by ngx_http_weir_decision until decision_settle. */
 static ngx_http_weir_decision_t *decision_new(ngx_http_request_t *r, ngx_http_weir_loc_conf_t *conf)
 {
 	ngx_uint_t limits = conf->limits->nelts;
 	ngx_http_weir_decision_t *decision;
-	ngx_pool_cleanup_t *cleanup;
 
-	cleanup = ngx_pool_cleanup_add(r->pool, sizeof(*decision));
-	if (!cleanup)
+	decision = ngx_palloc(r->pool, sizeof(*decision) + limits * (sizeof(*decision->charges) +
+								     sizeof(*decision->limits)));
+	if (!decision)
 		return NULL;
-	decision = cleanup->data;
 	ngx_memzero(decision, sizeof(*decision));
 	decision->conf = conf;
-	decision->cleanup = cleanup;
-	decision->charges = ngx_palloc(r->pool, limits * sizeof(*decision->charges));
-	decision->limits = ngx_palloc(r->pool, limits * sizeof(*decision->limits));
-	return decision->charges && decision->limits ? decision : NULL;
-}
-
-static void decision_settle(ngx_http_weir_decision_t *decision)
-{
-	decision->cleanup->handler = decision_cleanup;
+	decision->charges = (struct zone_charge *)(decision + 1);
+	decision->limits = (ngx_http_weir_limit_t **)(decision->charges + limits);
+	return decision;
 }
 
 /* A CORS-preflight request of the Fetch standard. */
@@ -165,7 +143,6 @@ static ngx_int_t decide(ngx_http_request_t *r, ngx_http_weir_loc_conf_t *conf,
 	if (!decision->enforced && !decision->observed)
 		return NGX_DECLINED;
 	judge(r, decision);
-	decision_settle(decision);
 	*ret = decision;
 	return NGX_OK;
 }
@@ -180,9 +157,16 @@ static void refusal_log(ngx_http_request_t *r, ngx_http_weir_decision_t *decisio
 		zone->suppressed++;
 		return;
 	}
-	ngx_log_error(decision->conf->log_level, r->connection->log, 0,
-		      "weir refused a request, zone \"%V\", key %016xL, %ui more not logged",
-		      &zone->name, charge->key.hash, zone->suppressed);
+	if (zone->suppressed) {
+		ngx_log_error(
+			decision->conf->log_level, r->connection->log, 0,
+			"weir refused a request, zone \"%V\", key %016xL, %ui more not logged",
+			&zone->name, charge->key.hash, zone->suppressed);
+	} else {
+		ngx_log_error(decision->conf->log_level, r->connection->log, 0,
+			      "weir refused a request, zone \"%V\", key %016xL", &zone->name,
+			      charge->key.hash);
+	}
 	zone->logged_sec = ngx_time();
 	zone->suppressed = 0;
 }
@@ -207,19 +191,23 @@ static void overflow_log(ngx_http_request_t *r, ngx_http_weir_decision_t *decisi
 ngx_int_t ngx_http_weir_preaccess(ngx_http_request_t *r)
 {
 	ngx_http_weir_loc_conf_t *conf = ngx_http_get_module_loc_conf(r, ngx_http_weir_module);
-	ngx_http_weir_decision_t *decision;
+	ngx_http_weir_request_t *kept;
 	ngx_int_t rc;
 
-	if (r != r->main || !conf->limits || !conf->limits->nelts || ngx_http_weir_decision(r) ||
-	    (conf->exempt_preflight && is_preflight(r)))
+	if (r != r->main || !conf->limits || !conf->limits->nelts)
 		return NGX_DECLINED;
-	rc = decide(r, conf, &decision);
+	kept = ngx_http_weir_request(r);
+	if (!kept)
+		return NGX_HTTP_INTERNAL_SERVER_ERROR;
+	if (kept->decision || (conf->exempt_preflight && is_preflight(r)))
+		return NGX_DECLINED;
+	rc = decide(r, conf, &kept->decision);
 	if (rc)
 		return rc == NGX_DECLINED ? NGX_DECLINED : NGX_HTTP_INTERNAL_SERVER_ERROR;
-	overflow_log(r, decision);
-	if (decision->refused) {
-		refusal_log(r, decision);
-		return ngx_http_weir_refuse(r, decision);
+	overflow_log(r, kept->decision);
+	if (kept->decision->refused) {
+		refusal_log(r, kept->decision);
+		return ngx_http_weir_refuse(r, kept->decision);
 	}
-	return decision->hold_ns ? ngx_http_weir_hold(r, decision) : NGX_DECLINED;
+	return kept->decision->hold_ns ? ngx_http_weir_hold(r, kept->decision) : NGX_DECLINED;
 }

@@ -187,6 +187,7 @@ static char *weir_directive(ngx_conf_t *cf, ngx_command_t *command, void *opaque
 	rc = limit_add(cf, opaque, zone, &limit);
 	if (rc)
 		return rc;
+	zone->used = true;
 	limit->zone = zone;
 	limit->fixed_cost = 1;
 	limit->place = ngx_http_weir_place(cf);
@@ -384,5 +385,5 @@ char *ngx_http_weir_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
 			return NGX_CONF_ERROR;
 	}
 	ngx_http_weir_lint(cf, outer, conf, is_inherited);
-	return NGX_CONF_OK;
+	return ngx_http_weir_answer_prepare(cf, conf) ? NGX_CONF_ERROR : NGX_CONF_OK;
 }

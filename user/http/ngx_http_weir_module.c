@@ -22,7 +22,7 @@ static ngx_int_t postconfiguration(ngx_conf_t *cf)
 	ngx_http_weir_main_conf_t *conf =
 		ngx_http_conf_get_module_main_conf(cf, ngx_http_weir_module);
 
-	if (phase_add(cf, NGX_HTTP_POST_READ_PHASE, ngx_http_weir_remember_peer) ||
+	if (phase_add(cf, NGX_HTTP_POST_READ_PHASE, ngx_http_weir_remember) ||
 	    phase_add(cf, NGX_HTTP_PREACCESS_PHASE, ngx_http_weir_preaccess) ||
 	    ngx_http_weir_answer_init(cf))
 		return NGX_ERROR;

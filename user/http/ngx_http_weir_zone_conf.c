@@ -178,15 +178,18 @@ static ngx_int_t algorithm_read(struct zone_words *words, enum algorithm *ret)
 
 	*ret = ALGORITHM_TOKEN_BUCKET;
 	if (words->algorithm.data && !algorithm_parse((char *)words->algorithm.data, ret))
-		return fault(words, "invalid algorithm", &words->algorithm);
+		return fault(words,
+			     "the algorithm must be token-bucket, leaky-bucket, fixed-window, "
+			     "sliding-window or sliding-log, not",
+			     &words->algorithm);
 	is_window = algorithm_is_window(*ret);
 	if (is_window && (words->capacity.data || words->rate.data))
 		return fault_plain(words, "windows take \"limit=\" and \"per=\", not \"capacity=\" "
 					  "and \"rate=\"");
 	if (!is_window && (words->limit.data || words->per.data))
 		return fault_plain(words,
-				   "buckets take \"capacity=\" and \"rate=\", not \"limit=\" "
-				   "and \"per=\"");
+				   "buckets take \"capacity=\" and \"rate=\"; \"limit=\" and "
+				   "\"per=\" are for windows, see \"algorithm=\"");
 	if (words->max.data && *ret != ALGORITHM_SLIDING_LOG)
 		return fault_plain(words, "\"max=\" is for sliding-log");
 	return NGX_OK;
@@ -248,10 +251,16 @@ static ngx_int_t rule_read(struct zone_words *words, enum algorithm algorithm)
 	if (words->defaults.data && pair_read(words, &words->defaults, is_window, &count, &rate))
 		return NGX_ERROR;
 	if (fixed_count && !count_parse((char *)count_text->data, &count))
-		return fault(words, "invalid number", count_text);
+		return fault(words,
+			     is_window ? "the limit must be a count, such as 100, not"
+				       : "the capacity must be a count, such as 100, not",
+			     count_text);
 	if (fixed_rate && !(is_window ? duration_parse((char *)rate_text->data, &rate.period_ns)
 				      : rate_parse((char *)rate_text->data, &rate)))
-		return fault(words, is_window ? "invalid time" : "invalid rate", rate_text);
+		return fault(words,
+			     is_window ? "the time must have a unit, such as 60s or 1h, not"
+				       : "the rate must be such as 20/s or 5/min, not",
+			     rate_text);
 	if (is_window)
 		rate.count = count;
 	if (rule_build(algorithm, count, &rate, &zone->settings.main, &why))
@@ -348,8 +357,10 @@ char *ngx_http_weir_zone(ngx_conf_t *cf, ngx_command_t *command, void *conf)
 	zone = words.zone = ngx_http_weir_zone_named(cf, &args[1]);
 	if (!zone)
 		return NGX_CONF_ERROR;
-	if (zone->defined)
-		return "is duplicate";
+	if (zone->defined) {
+		fault_plain(&words, "is defined twice");
+		return NGX_CONF_ERROR;
+	}
 	zone->defined = true;
 	zone->place = ngx_http_weir_place(cf);
 	zone->keys = ngx_array_create(cf->pool, 1, sizeof(ngx_http_complex_value_t));

@@ -100,7 +100,7 @@ static void zone_describe(ngx_conf_t *cf, const ngx_http_weir_zone_t *zone)
 	const struct rule *main = &zone->settings.main;
 	uint64_t size = zone_size(zone->settings.entries, zone->settings.cells_per_slot);
 	uint64_t keys = new_keys_a_second(zone);
-	char bound[RULE_TEXT_SIZE];
+	char bound[RULE_TEXT_SIZE], full_after[QUANTITY_TEXT_SIZE];
 
 	rule_bound_format(bound, sizeof(bound), main);
 	ngx_log_error(NGX_LOG_NOTICE, cf->log, 0,
@@ -109,13 +109,18 @@ static void zone_describe(ngx_conf_t *cf, const ngx_http_weir_zone_t *zone)
 		      &zone->name, algorithm_name(main->algorithm),
 		      zone->capacity || zone->rate ? " by default" : "", bound,
 		      zone->settings.entries, (size + MEGABYTE - 1) / MEGABYTE, keys);
-	if (keys < NEW_KEYS_FEW)
+	if (!zone->used)
 		ngx_log_error(NGX_LOG_WARN, cf->log, 0,
-			      "weir zone \"%V\" has room for %uL new keys a second, since a key "
-			      "takes %uL s to owe nothing again: more share overflow buckets, see "
-			      "\"entries=\" in %V:%ui",
-			      &zone->name, keys, rule_full_after_ns(main) / 1000000000 + 1,
-			      &zone->place.file, zone->place.line);
+			      "weir zone \"%V\" limits nothing: no \"weir %V\" names it in %V:%ui",
+			      &zone->name, &zone->name, &zone->place.file, zone->place.line);
+	if (keys >= NEW_KEYS_FEW)
+		return;
+	duration_format_rounded(full_after, sizeof(full_after), rule_full_after_ns(main));
+	ngx_log_error(
+		NGX_LOG_WARN, cf->log, 0,
+		"weir zone \"%V\" has room for %uL new keys a second, since a key takes %s to "
+		"owe nothing again: more share overflow buckets, see \"entries=\" in %V:%ui",
+		&zone->name, keys, full_after, &zone->place.file, zone->place.line);
 }
 
 /* Nothing is touched by a test of the configuration, or by one that only sends a signal. */

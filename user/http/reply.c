@@ -4,9 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define ROUNDING_NS   1000
-#define NS_PER_SECOND 1000000000ULL
-#define DIGITS_MAX    20
+#define ROUNDING_NS 1000
+#define DIGITS_MAX  20
 /* The largest Integer of RFC 9651. */
 #define INTEGER_MAX 999999999999999ULL
 

@@ -25,8 +25,7 @@ struct reply_policy {
 	bool refused; /* this zone refused the request */
 };
 
-/* Seconds for Retry-After: rounded up. At least 1 for a wait that is not 0.
- */
+/* Seconds for Retry-After: rounded up, so at least 1 for a wait that is not 0. */
 uint64_t reply_seconds(uint64_t ns);
 
 /* For t and Reset, which promise nothing: without what a bucket's arithmetic rounds by, a part in

@@ -14,6 +14,11 @@ struct slot_pair {
 	uint64_t state;
 };
 
+static inline bool slot_pair_equals(struct slot_pair a, struct slot_pair b)
+{
+	return a.tag == b.tag && a.state == b.state;
+}
+
 #define SLOT_RULE_MASK 0xffULL
 #define SLOT_CLAIMED   0x100ULL
 #define SLOT_KEY_MASK  (~0x1ffULL)

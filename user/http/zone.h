@@ -80,6 +80,9 @@ struct zone_header {
 	struct zone_rule overflow; /* token bucket */
 	uint64_t counts[ZONE_COUNT_MAX];
 	uint64_t claims; /* made so far: what makes each claim of a slot another (zone_place.h) */
+	/* How often the rules of overflow and shares changed. Their words bear its low bits;
+	 * whoever built his rules under another leaves them alone (zone_words.h). */
+	uint64_t words_epoch;
 	/* Every rule that a slot's state may belong to. Number 0 is the main rule of when the file
 	 * was made; main may change later (zone_file.c), then the new one has a number of its own.
 	 */
@@ -100,6 +103,7 @@ struct zone {
 	unsigned int recent_rule; /* the last that zone_rule_find was asked for */
 	struct rule overflow_rule;
 	struct rule share_rule; /* slots that one prefix may take */
+	uint64_t words_epoch;   /* the header's when these two were built */
 	struct rule rules[ZONE_RULES_MAX];
 	bool known[ZONE_RULES_MAX]; /* rules[i] was built */
 };

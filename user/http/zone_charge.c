@@ -39,21 +39,33 @@ static struct slot_pair pair_in_force(const struct zone_charge *charge, struct s
 	return pair;
 }
 
-static bool pair_equals(struct slot_pair a, struct slot_pair b)
+static enum attempt slot_told(struct zone_charge *charge, struct zone_slot *slot,
+			      struct slot_pair seen, struct slot_pair next, enum attempt verdict)
 {
-	return a.tag == b.tag && a.state == b.state;
+	charge->slot = slot;
+	charge->before = seen;
+	charge->pair = next;
+	return verdict;
 }
 
 /* Stores what the slot is to be, if that is anything new. */
 static enum attempt slot_settle(struct zone_charge *charge, struct zone_slot *slot,
 				struct slot_pair seen, struct slot_pair next, enum attempt verdict)
 {
-	if (!pair_equals(seen, next) && !slot_exchange(&slot->pair, seen, next))
+	if (!slot_pair_equals(seen, next) && !slot_exchange(&slot->pair, seen, next))
 		return ATTEMPT_MOVED;
-	charge->slot = slot;
-	charge->before = seen;
-	charge->pair = next;
-	return verdict;
+	return slot_told(charge, slot, seen, next, verdict);
+}
+
+/* The same of a slot to which nothing is charged. A worker of before a raised capacity knows a debt
+ * only up to its own: storing that would forgive the rest. */
+static enum attempt slot_settle_uncharged(struct zone_charge *charge, struct zone_slot *slot,
+					  struct slot_pair seen, struct slot_pair next,
+					  enum attempt verdict)
+{
+	if (!zone_main_is_in_force(charge->zone))
+		return slot_told(charge, slot, seen, next, verdict);
+	return slot_settle(charge, slot, seen, next, verdict);
 }
 
 static enum attempt attempt_take_log(struct zone_charge *charge, struct zone_slot *slot,
@@ -87,7 +99,9 @@ static enum attempt attempt_take(struct zone_charge *charge, struct zone_slot *s
 	next = pair_in_force(charge, seen);
 	taken = rule_take(rule_of(charge), next.state, charge->cost, charge->now_ns, charge->mode);
 	next.state = taken.state;
-	return slot_settle(charge, slot, seen, next, attempt_of(taken.admitted));
+	if (!taken.admitted)
+		return slot_settle_uncharged(charge, slot, seen, next, ATTEMPT_REFUSED);
+	return slot_settle(charge, slot, seen, next, ATTEMPT_ADMITTED);
 }
 
 static enum attempt attempt_look_log(struct zone_charge *charge, struct zone_slot *slot,
@@ -122,7 +136,7 @@ static enum attempt attempt_look(struct zone_charge *charge, struct zone_slot *s
 	taken = rule_take(rule_of(charge), next.state, charge->cost, charge->now_ns, TAKE_CHARGE);
 	if (!taken.admitted)
 		next.state = taken.state;
-	return slot_settle(charge, slot, seen, next, attempt_of(taken.admitted));
+	return slot_settle_uncharged(charge, slot, seen, next, attempt_of(taken.admitted));
 }
 
 static bool charge_judged(struct zone_charge *charge, enum attempt attempt)

@@ -19,6 +19,7 @@ struct walk {
 	const char *path;
 	const char *rest; /* not walked yet */
 	bool makes_missing;
+	bool only_reads;
 	int fd; /* of what was walked */
 };
 
@@ -90,15 +91,22 @@ static bool others_write(const struct stat *status, unsigned int left)
 	return (status->st_mode & S_IWOTH) && !(status->st_mode & S_ISVTX);
 }
 
-/* left: names below this one. */
-static int judge(int fd, const char *name, const char *path, unsigned int left, struct failure *why)
+static bool may_own(const struct walk *walk, uid_t owner)
 {
+	return !owner || owner == geteuid() || (walk->only_reads && !geteuid());
+}
+
+/* What was descended to. */
+static int judge(const struct walk *walk, const char *name, struct failure *why)
+{
+	unsigned int left = names_left(walk->rest);
+	const char *path = walk->path;
 	struct stat status;
 
-	if (fstat(fd, &status))
+	if (fstat(walk->fd, &status))
 		return failure_set(why, errno, "cannot read '%s' of %s: %s", name, path,
 				   strerror(errno));
-	if (left < OWN_DEPTH && status.st_uid && status.st_uid != geteuid())
+	if (left < OWN_DEPTH && !may_own(walk, status.st_uid))
 		return failure_set(why, EPERM, "'%s' of %s belongs to user %u, not to root or %u",
 				   name, path, status.st_uid, geteuid());
 	if (!others_write(&status, left))
@@ -124,7 +132,7 @@ static int step(struct walk *walk, const char *name, struct failure *why)
 		return refuse_open(walk, name, errno, why);
 	close(walk->fd);
 	walk->fd = fd;
-	return judge(fd, name, walk->path, names_left(walk->rest), why);
+	return judge(walk, name, why);
 }
 
 static int walk_down(struct walk *walk, struct failure *why)
@@ -160,6 +168,16 @@ static int walk_path(struct walk *walk, struct failure *why)
 int zone_directory_open(const char *path, int *ret, struct failure *why)
 {
 	struct walk walk = {.path = path};
+	int err = walk_path(&walk, why);
+
+	if (!err)
+		*ret = walk.fd;
+	return err;
+}
+
+int zone_directory_open_readonly(const char *path, int *ret, struct failure *why)
+{
+	struct walk walk = {.path = path, .only_reads = true};
 	int err = walk_path(&walk, why);
 
 	if (!err)

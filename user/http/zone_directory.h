@@ -11,6 +11,9 @@
  * change it. */
 int zone_directory_open(const char *path, int *ret, struct failure *why);
 
+/* The same, to be read from only: root may, whomever the directories belong to. */
+int zone_directory_open_readonly(const char *path, int *ret, struct failure *why);
+
 /* Makes what is missing of the path, 0755. Errors as zone_directory_open. */
 int zone_directory_make(const char *path, struct failure *why);
 

@@ -50,7 +50,9 @@ static struct zone_file *file_new(const char *path, const char *name)
 }
 
 /* The directory that the file lies in. */
-static int file_enter(struct zone_file *file, struct failure *why)
+static int file_enter(struct zone_file *file,
+		      int (*open_directory)(const char *path, int *ret, struct failure *why),
+		      struct failure *why)
 {
 	size_t length = (size_t)(file->place.base - file->path);
 	char *directory = length ? strndup(file->path, length) : strdup(".");
@@ -58,7 +60,7 @@ static int file_enter(struct zone_file *file, struct failure *why)
 
 	if (!directory)
 		return no_memory(why);
-	err = zone_directory_open(directory, &file->place.directory, why);
+	err = open_directory(directory, &file->place.directory, why);
 	free(directory);
 	return err;
 }
@@ -186,7 +188,7 @@ static int file_make(struct zone_file *file, struct failure *why)
 
 static int file_prepare(struct zone_file *file, struct failure *why)
 {
-	int err = file_enter(file, why);
+	int err = file_enter(file, zone_directory_open, why);
 
 	if (!err)
 		err = zone_file_boot_id(file->settings.identity.boot_id, why);
@@ -266,7 +268,7 @@ int zone_file_open_readonly(const char *path, struct zone_file **ret, struct fai
 
 	if (!file)
 		return no_memory(why);
-	err = file_enter(file, why);
+	err = file_enter(file, zone_directory_open_readonly, why);
 	if (!err)
 		err = zone_mapping_open_readonly(&file->place, &file->mapping, why);
 	if (!err)

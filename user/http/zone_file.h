@@ -42,7 +42,8 @@ int zone_file_prepare(const struct zone_settings *settings, struct zone_file **r
 
 /* Puts a prepared file in place, carrying over what is owed; afterwards zone_file_zone is the zone.
  * A failure leaves the zone usable in memory only. ret_lost: keys without a place in the new file.
- */
+ * Waits for others who commit in the same directory. What workers of before charge to a replaced
+ * file (another entries=) after the copy is forgotten. */
 int zone_file_commit(struct zone_file *file, uint64_t now_ns, enum zone_past *ret_past,
 		     uint64_t *ret_lost, struct failure *why);
 
@@ -52,7 +53,8 @@ struct zone *zone_file_zone(struct zone_file *file);
 void zone_file_close(struct zone_file *file);
 
 /* Maps a zone's file for reading, as the command line does: nothing in the file is trusted but that
- * nobody truncates it meanwhile (SIGBUS). -EPROTO: it is no zone; -ESTALE: of another boot. */
+ * nobody truncates it meanwhile (SIGBUS). Root reads what the owner of the directory keeps
+ * there as well. -EPROTO: it is no zone; -ESTALE: of another boot. */
 int zone_file_open_readonly(const char *path, struct zone_file **ret, struct failure *why);
 
 #endif

@@ -20,7 +20,8 @@ static int refuse(const char *path, const char *what, struct failure *why)
 	return err;
 }
 
-int zone_file_check_owner(int fd, const char *path, uint64_t *ret_size, struct failure *why)
+int zone_file_check_owner(int fd, const char *path, uid_t owner, uint64_t *ret_size,
+			  struct failure *why)
 {
 	struct stat status;
 
@@ -28,7 +29,7 @@ int zone_file_check_owner(int fd, const char *path, uint64_t *ret_size, struct f
 		return failure_set(why, errno, "cannot read %s: %s", path, strerror(errno));
 	if (!S_ISREG(status.st_mode))
 		return refuse(path, "is no regular file", why);
-	if (status.st_uid && status.st_uid != geteuid())
+	if (status.st_uid && status.st_uid != owner)
 		return refuse(path, "belongs to another user", why);
 	if (status.st_nlink != 1)
 		return refuse(path, "has other names (hard links)", why);

@@ -3,6 +3,8 @@
 #ifndef WEIR_HTTP_ZONE_FILE_CHECK_H
 #define WEIR_HTTP_ZONE_FILE_CHECK_H
 
+#include <sys/types.h>
+
 #include "http/zone_file.h"
 
 enum zone_content {
@@ -11,9 +13,10 @@ enum zone_content {
 	CONTENT_FOREIGN,      /* truncated, damaged, or no zone at all */
 };
 
-/* -EPERM unless the file is a regular one with one name, owned by us or root and closed to all
- * others: anything else was not put there by weir. */
-int zone_file_check_owner(int fd, const char *path, uint64_t *ret_size, struct failure *why);
+/* -EPERM unless the file is a regular one with one name, belongs to that user or root and is closed
+ * to all others: anything else was not put there by weir. */
+int zone_file_check_owner(int fd, const char *path, uid_t owner, uint64_t *ret_size,
+			  struct failure *why);
 
 /* size is the file's, of which the header's part is readable. ret_what, where the content is not
  * CONTENT_ZONE: what is wrong, in words. */

@@ -1,52 +1,83 @@
 /* SPDX-License-Identifier: MIT */
-/* Putting a prepared file in place. */
+/* Putting a prepared file in place. Processes do so one after the other, by a lock on the
+ * directory, or two who replace the same file at once would each go on with its own. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "bucket.h"
 #include "http/zone_file_check.h"
 #include "http/zone_file_made.h"
 #include "http/zone_file_state.h"
+#include "http/zone_rules.h"
 
-/* The words of buckets that others take from meanwhile, under another rule. */
+/* Five seconds: the largest zone is carried over in less. */
+#define LOCK_PAUSE_NS (10 * 1000 * 1000)
+#define LOCK_PAUSES   500
+
+/* Words of the epoch before. Those of others stay: they count as empty (zone_words.h). */
 static void convert_words(uint64_t *words, uint64_t count, const struct rule *from,
 			  const struct rule *to, uint64_t now_ns)
 {
-	if (rule_equals(from, to))
-		return;
 	for (uint64_t i = 0; i < count; i++) {
 		uint64_t word = __atomic_load_n(&words[i], __ATOMIC_RELAXED);
 
-		while (word && !__atomic_compare_exchange_n(
-				       &words[i], &word, rule_convert(from, to, word, now_ns),
-				       false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		while (word && bucket_is_of(word, &from->limit) &&
+		       !__atomic_compare_exchange_n(&words[i], &word,
+						    rule_convert(from, to, word, now_ns), false,
+						    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			;
 	}
 }
 
-/* A kept file takes a changed limit without a word of its slots changed: their states name the rule
- * they belong to. Workers of before use their own copy of the old limit until they leave. */
-static int use_rules(struct zone_file *file, uint64_t now_ns, struct failure *why)
+static bool words_keep_their_rules(const struct zone_file *file)
 {
+	const struct zone *zone = &file->zone;
+	struct rule share;
+
+	return rule_equals(&zone->overflow_rule, &file->settings.overflow) &&
+	       !zone_share_build(zone, &file->settings.main, &share, NULL) &&
+	       rule_equals(&zone->share_rule, &share);
+}
+
+/* The epoch first: if we die before the words are converted, they count as empty, not as what they
+ * would say under the new rules. */
+static int change_rules(struct zone_file *file, uint64_t now_ns, struct failure *why)
+{
+	const struct zone *before = &file->zone_before, *zone = &file->zone;
 	struct zone_header *header = file->mapping.memory;
 	int err;
 
-	if (!zone_file_difference(header, &file->settings))
-		return 0;
-	if (zone_rule_find(&file->zone, &file->settings.main) < 0)
-		return failure_set(why, ENOSPC, "%s has no place for another limit", file->path);
 	file->zone_before = file->zone;
+	if (!words_keep_their_rules(file))
+		__atomic_fetch_add(&header->words_epoch, 1, __ATOMIC_SEQ_CST);
 	zone_file_keep_rule(&header->main, &file->settings.main);
 	zone_file_keep_rule(&header->overflow, &file->settings.overflow);
 	err = zone_attach(&file->zone, header, why);
-	if (err)
+	if (err || before->words_epoch == zone->words_epoch)
 		return err;
-	convert_words(file->zone.overflow, header->sets, &file->zone_before.overflow_rule,
-		      &file->zone.overflow_rule, now_ns);
-	convert_words(file->zone.shares, ZONE_SHARES, &file->zone_before.share_rule,
-		      &file->zone.share_rule, now_ns);
+	convert_words(zone->overflow, header->sets, &before->overflow_rule, &zone->overflow_rule,
+		      now_ns);
+	convert_words(zone->shares, ZONE_SHARES, &before->share_rule, &zone->share_rule, now_ns);
 	return 0;
+}
+
+/* A kept file takes a changed limit without a word of its slots changed: their states name the rule
+ * they belong to. Workers of before use their own copy of the old limit until they leave. Attached
+ * anew, since another process may have changed the rules after ours was prepared. */
+static int use_rules(struct zone_file *file, uint64_t now_ns, struct failure *why)
+{
+	int err = zone_attach(&file->zone, file->mapping.memory, why);
+
+	if (err || !zone_file_difference(file->mapping.memory, &file->settings))
+		return err;
+	if (zone_rule_find(&file->zone, &file->settings.main) < 0)
+		return failure_set(why, ENOSPC, "%s has no place for another limit", file->path);
+	return change_rules(file, now_ns, why);
 }
 
 static int carry_over(struct zone_file *file, uint64_t now_ns, uint64_t *ret_lost,
@@ -96,12 +127,23 @@ static void file_settle(struct zone_file *file)
 	file->place.directory = -1;
 }
 
+/* Whether what was looked at is still there. A new file's rename finds out by itself. */
+static bool is_as_prepared(const struct zone_file *file)
+{
+	if (file->past == ZONE_NEW)
+		return true;
+	return zone_mapping_is_in_place(file->past == ZONE_KEPT ? &file->mapping : &file->before,
+					&file->place);
+}
+
 static int commit_once(struct zone_file *file, uint64_t now_ns, uint64_t *ret_lost,
 		       struct failure *why)
 {
 	struct zone_header *header = file->mapping.memory;
 	int err = 0;
 
+	if (!is_as_prepared(file))
+		return failure_set(why, EEXIST, "%s is being replaced again and again", file->path);
 	if (file->past == ZONE_KEPT)
 		return use_rules(file, now_ns, why);
 	header->created_ns = now_ns;
@@ -125,18 +167,61 @@ static int file_prepare_again(struct zone_file *file, struct failure *why)
 	return 0;
 }
 
+static int commit_in_turn(struct zone_file *file, uint64_t now_ns, uint64_t *ret_lost,
+			  struct failure *why)
+{
+	int err = commit_once(file, now_ns, ret_lost, why);
+
+	for (int round = 0; round < ZONE_FILE_ROUNDS_MAX && err == -EEXIST; round++) {
+		*ret_lost = 0;
+		err = file_prepare_again(file, why);
+		if (err)
+			return err;
+		err = commit_once(file, now_ns, ret_lost, why);
+	}
+	return err;
+}
+
+/* -EBUSY. The wait is on a real clock: whoever has the lock is another process. */
+static int lock_in_time(int fd)
+{
+	const struct timespec pause = {.tv_nsec = LOCK_PAUSE_NS};
+
+	for (unsigned int i = 0; i < LOCK_PAUSES; i++) {
+		if (!flock(fd, LOCK_EX | LOCK_NB))
+			return 0;
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return -errno;
+		nanosleep(&pause, NULL);
+	}
+	return -EBUSY;
+}
+
+/* A descriptor; closing it gives the lock back. */
+static int directory_lock(const struct zone_file *file, struct failure *why)
+{
+	int fd = openat(file->place.directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int err = fd < 0 ? -errno : lock_in_time(fd);
+
+	if (!err)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return failure_set(why, err, "cannot lock the directory of %s: %s", file->path,
+			   strerror(-err));
+}
+
 int zone_file_commit(struct zone_file *file, uint64_t now_ns, enum zone_past *ret_past,
 		     uint64_t *ret_lost, struct failure *why)
 {
 	uint64_t lost = 0;
-	int err = commit_once(file, now_ns, &lost, why);
+	int locked = directory_lock(file, why);
+	int err;
 
-	for (int round = 0; round < ZONE_FILE_ROUNDS_MAX && err == -EEXIST; round++) {
-		err = file_prepare_again(file, why);
-		if (err)
-			return err;
-		err = commit_once(file, now_ns, &lost, why);
-	}
+	if (locked < 0)
+		return locked;
+	err = commit_in_turn(file, now_ns, &lost, why);
+	close(locked);
 	if (err)
 		return err;
 	file_settle(file);

@@ -25,8 +25,8 @@ static int refuse_open(const struct zone_file_place *place, int err, struct fail
 }
 
 /* O_NONBLOCK: a pipe in the file's place must not hold us up. */
-static int file_open(const struct zone_file_place *place, int access, uint64_t *ret_size,
-		     struct failure *why)
+static int file_open(const struct zone_file_place *place, int access, uid_t owner,
+		     uint64_t *ret_size, struct failure *why)
 {
 	int fd = openat(place->directory, place->base,
 			access | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -34,7 +34,7 @@ static int file_open(const struct zone_file_place *place, int access, uint64_t *
 
 	if (fd < 0)
 		return refuse_open(place, errno, why);
-	err = zone_file_check_owner(fd, place->path, ret_size, why);
+	err = zone_file_check_owner(fd, place->path, owner, ret_size, why);
 	if (!err)
 		return fd;
 	close(fd);
@@ -61,7 +61,7 @@ int zone_mapping_open(const struct zone_file_place *place, struct zone_mapping *
 	struct zone_mapping mapping = ZONE_MAPPING_NONE;
 	int err;
 
-	mapping.fd = file_open(place, O_RDWR, &mapping.size, why);
+	mapping.fd = file_open(place, O_RDWR, geteuid(), &mapping.size, why);
 	if (mapping.fd < 0)
 		return mapping.fd;
 	err = map(place, PROT_READ | PROT_WRITE, MAP_SHARED, &mapping, why);
@@ -91,13 +91,22 @@ static int own_header(const struct zone_mapping *mapping)
 	return 0;
 }
 
+/* Whose files a reader takes for a zone: root also those of the directory's owner, an nginx that is
+ * not root's. */
+static uid_t reader_trusts(const struct zone_file_place *place)
+{
+	struct stat status;
+
+	return geteuid() || fstat(place->directory, &status) ? geteuid() : status.st_uid;
+}
+
 int zone_mapping_open_readonly(const struct zone_file_place *place, struct zone_mapping *ret,
 			       struct failure *why)
 {
 	struct zone_mapping mapping = ZONE_MAPPING_NONE;
 	int err;
 
-	mapping.fd = file_open(place, O_RDONLY, &mapping.size, why);
+	mapping.fd = file_open(place, O_RDONLY, reader_trusts(place), &mapping.size, why);
 	if (mapping.fd < 0)
 		return mapping.fd;
 	err = map(place, PROT_READ, MAP_PRIVATE, &mapping, why);

@@ -4,10 +4,9 @@
 
 #include <errno.h>
 
-#define SECOND_NS     1000000000ULL
-#define YEAR_NS       (365 * 86400 * SECOND_NS)
-#define FULL_PART     1024
-#define RATE_MAX_UNIT 1000 /* ns in which one is the highest rate a rule takes, 1M/s */
+#include "bucket.h"
+
+#define FULL_PART 1024
 
 bool zone_rule_read(const struct zone_rule *kept, enum algorithm algorithm, struct rule *ret)
 {
@@ -95,19 +94,40 @@ int zone_rule_find(struct zone *zone, const struct rule *rule)
 
 /* A prefix has its share anew in the time in which the slowest slot becomes free again, so that it
  * holds two shares at most: one at once, and one as the first becomes free. */
-static int share_build(struct zone *zone, struct failure *why)
+int zone_share_build(const struct zone *zone, const struct rule *main, struct rule *ret,
+		     struct failure *why)
 {
 	uint64_t entries = zone->sets * ZONE_WAYS;
 	uint64_t capacity = entries > ZONE_SHARE_PART ? entries / ZONE_SHARE_PART : 1;
-	uint64_t full_ns = rule_full_after_ns(&zone->main);
+	uint64_t full_ns = rule_full_after_ns(main);
 	/* A little sooner: rounded up, the longest time that a rule may take is beyond it. */
 	struct rate rate = {capacity, full_ns - full_ns / FULL_PART};
 
-	if (rate.period_ns / RATE_MAX_UNIT < capacity)
-		rate = (struct rate){1, RATE_MAX_UNIT};
-	else if (rate.period_ns / YEAR_NS >= capacity)
-		rate = (struct rate){1, YEAR_NS};
-	return rule_build(ALGORITHM_TOKEN_BUCKET, capacity, &rate, &zone->share_rule, why);
+	if (rate.period_ns / RULE_UNIT_MIN_NS < capacity)
+		rate = (struct rate){1, RULE_UNIT_MIN_NS};
+	else if (rate.period_ns / RULE_UNIT_MAX_NS >= capacity)
+		rate = (struct rate){1, RULE_UNIT_MAX_NS};
+	return rule_build(ALGORITHM_TOKEN_BUCKET, capacity, &rate, ret, why);
+}
+
+/* Fields are read one by one, and a mixture of two rules is neither. */
+bool zone_main_is_in_force(const struct zone *zone)
+{
+	const struct zone_rule *kept = &zone->header->main;
+	const struct rule *main = &zone->main;
+
+	return __atomic_load_n(&kept->capacity, __ATOMIC_RELAXED) == main->capacity &&
+	       __atomic_load_n(&kept->rate_count, __ATOMIC_RELAXED) == main->rate.count &&
+	       __atomic_load_n(&kept->rate_period_ns, __ATOMIC_RELAXED) == main->rate.period_ns;
+}
+
+static int words_attach(struct zone *zone, struct failure *why)
+{
+	int err = zone_share_build(zone, &zone->main, &zone->share_rule, why);
+
+	zone->share_rule.limit.epoch = zone->words_epoch & BUCKET_EPOCH_MASK;
+	zone->overflow_rule.limit.epoch = zone->words_epoch & BUCKET_EPOCH_MASK;
+	return err;
 }
 
 static int main_attach(struct zone *zone)
@@ -128,6 +148,7 @@ int zone_rules_attach(struct zone *zone, struct failure *why)
 	const struct zone_header *header = zone->header;
 	enum algorithm algorithm = (enum algorithm)header->identity.algorithm;
 
+	zone->words_epoch = __atomic_load_n(&header->words_epoch, __ATOMIC_ACQUIRE);
 	if (algorithm >= ALGORITHM_MAX || !zone_rule_read(&header->main, algorithm, &zone->main) ||
 	    !zone_rule_read(&header->overflow, ALGORITHM_TOKEN_BUCKET, &zone->overflow_rule))
 		return failure_set(why, EINVAL, "its limits cannot be");
@@ -135,5 +156,5 @@ int zone_rules_attach(struct zone *zone, struct failure *why)
 		return failure_set(why, EINVAL, "its cells do not fit its algorithm");
 	if (main_attach(zone))
 		return failure_set(why, ENOSPC, "it has no place for another limit");
-	return share_build(zone, why);
+	return words_attach(zone, why);
 }

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Buckets that many keys have in common: a set's overflow, and what one prefix may take of a zone.
  * Each asks two words: it passes if either has room and is charged in each that has. Used by
- * zone*.c only. */
+ * zone*.c only.
+ *
+ * A word bears the low bits of the epoch whose rule it was written under. A process that did not
+ * see the newest change of the rules (a worker of before a reload) is refused and writes nothing:
+ * it cannot read words of after, nor could those of after read its own. */
 #ifndef WEIR_HTTP_ZONE_WORDS_H
 #define WEIR_HTTP_ZONE_WORDS_H
 

@@ -6,12 +6,10 @@
 #include <string.h>
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
-#define NS_PER_SECOND     1000000000ULL
 #define NS_PER_MINUTE     (60 * NS_PER_SECOND)
 #define NS_PER_HOUR       (60 * NS_PER_MINUTE)
 #define NS_PER_DAY        (24 * NS_PER_HOUR)
 #define NS_PER_WEEK       (7 * NS_PER_DAY)
-#define NS_PER_YEAR       (365 * NS_PER_DAY)
 #define DIGITS            "0123456789"
 /* Leaves room for a suffix and a unit in QUANTITY_TEXT_SIZE. */
 #define NUMBER_TEXT_SIZE (QUANTITY_TEXT_SIZE - 8)

@@ -9,6 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define NS_PER_SECOND 1000000000ULL
+#define NS_PER_YEAR   (365 * 86400 * NS_PER_SECOND)
+
 /* Holds whatever a format function writes. */
 #define QUANTITY_TEXT_SIZE 64
 

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* What a request keeps through redirects, which wipe module contexts: it hangs on a cleanup of the
+ * request's pool, as realip's does. The context only finds it faster. */
+#include "http/ngx_http_weir.h"
+
+static void request_cleanup(void *opaque)
+{
+	ngx_http_weir_request_t *kept = opaque;
+
+	if (kept->decision)
+		ngx_http_weir_hold_forget(kept->decision);
+}
+
+/* Runs before realip and PROXY protocol change the connection's address. The socket is not asked
+ * later: it no longer knows once the client has reset the connection. */
+ngx_int_t ngx_http_weir_remember(ngx_http_request_t *r)
+{
+	ngx_pool_cleanup_t *cleanup =
+		ngx_pool_cleanup_add(r->pool, sizeof(ngx_http_weir_request_t));
+	ngx_http_weir_request_t *kept;
+
+	if (!cleanup)
+		return NGX_HTTP_INTERNAL_SERVER_ERROR;
+	kept = cleanup->data;
+	kept->peer = r->connection->sockaddr;
+	kept->decision = NULL;
+	cleanup->handler = request_cleanup;
+	ngx_http_set_ctx(r, kept, ngx_http_weir_module);
+	return NGX_DECLINED;
+}
+
+ngx_http_weir_request_t *ngx_http_weir_request(ngx_http_request_t *r)
+{
+	ngx_http_weir_request_t *kept = ngx_http_get_module_ctx(r->main, ngx_http_weir_module);
+
+	if (kept)
+		return kept;
+	for (ngx_pool_cleanup_t *at = r->pool->cleanup; at; at = at->next) {
+		if (at->handler == request_cleanup)
+			return at->data;
+	}
+	return NULL;
+}
+
+ngx_http_weir_decision_t *ngx_http_weir_decision(ngx_http_request_t *r)
+{
+	ngx_http_weir_request_t *kept = ngx_http_weir_request(r);
+
+	return kept ? kept->decision : NULL;
+}
