@@ -161,6 +161,8 @@ backend_start
 
 # What it refuses.
 refuses_option listen localhost 'address with its port'
+refuses_option listen $PORT 'address with its port, such as 127.0.0.1:8080'
+refuses_option upstream 3000 'such as 127.0.0.1:3000, .*name:3000'
 refuses_option listen '127.0.0.1:80;' 'address with its port'
 refuses_option upstream http://127.0.0.1:3000 'address with its port and nothing else'
 refuses_option limit '/login' "such as '/login 5 1/s'"
@@ -171,19 +173,28 @@ refuses_option limit '/a; 5 1/s' 'can only have'
 refuses_option limit 'login 5 1/s' 'does not start with /'
 refuses_option limit '/ 0 1/s' 'not a whole number'
 refuses_option limit '/ 5 fast' 'not a rate'
-refuses 'a path that has a limit' 2 'has a limit already' "$WEIR" http run --listen $PORT \
-	--upstream "$backend" --limit '/ 5 1/s' --limit '/ 6 1/s'
+refuses 'a path that has a limit' 2 'has a limit already' "$WEIR" http run \
+	--listen 127.0.0.1:$PORT --upstream "$backend" --limit '/ 5 1/s' --limit '/ 6 1/s'
 refuses 'to run without a limit' 2 "'http run': --limit is missing" "$WEIR" http run \
-	--listen $PORT --upstream "$backend"
-refuses '--json without --print' 2 "'--json': only --print" "$WEIR" http run --listen $PORT \
-	--upstream "$backend" --limit '/ 5 1/s' --json
-refuses 'a module that is not there' 1 'No such file' "$WEIR" http run --listen $PORT \
+	--listen 127.0.0.1:$PORT --upstream "$backend"
+refuses '--json without --print' 2 "'--json': only --print" "$WEIR" http run \
+	--listen 127.0.0.1:$PORT --upstream "$backend" --limit '/ 5 1/s' --json
+refuses 'a module that is not there' 1 'No such file' "$WEIR" http run --listen 127.0.0.1:$PORT \
 	--upstream "$backend" --limit '/ 5 1/s' --module /nonexistent.so
-tap_check 'and hints at how to build it' hints 'make module'
+tap_check 'and hints at how to have it' hints 'make install-module.*--module'
+install -D -m 755 "$WEIR" "$dir/alone/weir"
+# shellcheck disable=SC2016
+refuses 'to run without a module' 1 'neither beside weir nor in /usr/lib/nginx/modules' \
+	unshare --mount sh -c '
+	modules=/usr/lib/nginx/modules
+	[ ! -d $modules ] || mount --bind "$1" $modules && shift && exec "$@"' sh "$dir/runtime" \
+	"$dir/alone/weir" http run --listen 127.0.0.1:$PORT --upstream "$backend" --limit '/ 5 1/s'
+tap_check 'and hints at how to have it' hints 'make install-module.*--module'
 # shellcheck disable=SC2016
 refuses 'to run where there is no nginx' 1 'run nginx: it is not installed' unshare --mount sh -c '
 	nginx=$(command -v nginx) && mount --bind /dev/null "$nginx" && exec "$@"' sh \
-	"$WEIR" http run --module "$MODULE" --listen $PORT --upstream "$backend" --limit '/ 5 1/s'
+	"$WEIR" http run --module "$MODULE" --listen 127.0.0.1:$PORT --upstream "$backend" \
+	--limit '/ 5 1/s'
 tap_check 'and hints at its package' hints 'apt install nginx'
 refuses 'a group that has no list' 2 "'http list'" "$WEIR" http list
 tap_check 'weir http alone shows its commands' grep -q '^usage: weir http run ' <("$WEIR" http)

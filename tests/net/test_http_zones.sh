@@ -32,12 +32,39 @@ fails_with() {
 	[ "$got" -eq "$status" ] && grep -q -e "$words" <<<"$printed"
 }
 
+# nothing_listed DIR: the status, and what is on stdout.
+nothing_listed() {
+	local printed got=0
+
+	printed=$("$WEIR" http zones --dir "$1" 2>/dev/null) || got=$?
+	echo "$got $printed"
+}
+
+no_removal() {
+	local said
+
+	said=$("$WEIR" http zones --dir "$1" 2>&1 || :)
+	echo "$said"
+	grep -q '^hint: ' <<<"$said" && ! grep -q remove <<<"$said"
+}
+
 files_seen() {
 	find "$NGINX_ZONES" -type f -exec sha256sum {} +
 }
 
 nginx_open
+mkdir "$NGINX_ZONES"
 tap_equal 'without zones the list is empty' '[]' "$(json .zones zones | tr -d '[:space:]')"
+rmdir "$NGINX_ZONES"
+tap_check 'a directory that is not there is none of zones' fails_with 1 \
+	"'$NGINX_ZONES': No such file" zones
+tap_check 'nor of keys' fails_with 1 "'$NGINX_ZONES': No such file" show address 127.0.0.1
+echo >"$NGINX_ZONES"
+tap_check 'nor is a file' fails_with 1 "'$NGINX_ZONES': Not a directory" zones
+rm "$NGINX_ZONES"
+tap_equal 'without the default directory the list is empty' 0 "$(unshare --mount sh -c '
+	mount --bind "$1" /run && exec "$2" http zones --json' sh "$NGINX_SITE" "$WEIR" |
+	jq '.zones | length')"
 nginx_start "$(body)"
 http_statuses 7 /address >/dev/null
 http_statuses 2 '/account?key=alice' >/dev/null
@@ -80,6 +107,10 @@ tap_check 'a file that is no zone fails the list' fails_with 1 "'address' of 'ot
 tap_equal 'which shows the others all the same' 2 \
 	"$({ "$WEIR" http zones --dir "$NGINX_ZONES" --json 2>/dev/null || :; } | jq '.zones | length')"
 rm -r "$NGINX_ZONES/other"
+mkdir -p "$NGINX_DIR/strange/one"
+echo >"$NGINX_DIR/strange/one/file"
+tap_equal 'where none reads nothing is listed' '1 ' "$(nothing_listed "$NGINX_DIR/strange")"
+tap_check 'and no removal is advised' no_removal "$NGINX_DIR/strange"
 nginx_stop
 tap_equal 'without nginx they still read' 0 "$(json .remaining show address 127.0.0.1)"
 tap_finish

@@ -239,7 +239,7 @@ static void a_count_or_duration_that_is_not_whole_is_refused(void **state)
 		assert_refused_by_all(texts[i]);
 }
 
-static void rates_are_written_as_short_as_can_be(void **state)
+static void rates_are_written_in_the_unit_of_the_smallest_whole_count(void **state)
 {
 	static const struct {
 		struct rate rate;
@@ -251,8 +251,16 @@ static void rates_are_written_as_short_as_can_be(void **state)
 		{{1, 50000}, "20k/s"},
 		{{20000, NS_PER_SEC}, "20k/s"},
 		{{3, 2000}, "1.5M/s"},
-		{{1, 2 * NS_PER_SEC}, "0.5/s"},
+		{{1, 2 * NS_PER_SEC}, "30/min"},
+		{{1, 60 * NS_PER_SEC}, "1/min"},
 		{{5, 60 * NS_PER_SEC}, "5/min"},
+		{{6, 60 * NS_PER_SEC}, "6/min"},
+		{{100, 60 * NS_PER_SEC}, "100/min"},
+		{{1500, 60 * NS_PER_SEC}, "25/s"},
+		{{1, NS_PER_HOUR}, "1/h"},
+		{{1, 2 * NS_PER_DAY}, "0.5/day"},
+		{{3, 2 * NS_PER_DAY}, "1.5/day"},
+		{{1, 730 * NS_PER_DAY}, "0.5/year"},
 		{{1, NS_PER_DAY}, "1/day"},
 		{{1, 7 * NS_PER_DAY}, "1/week"},
 		{{1, 365 * NS_PER_DAY}, "1/year"},
@@ -401,7 +409,7 @@ int main(void)
 		cmocka_unit_test(zero_is_refused_however_it_is_written),
 		cmocka_unit_test(what_64_bits_cannot_hold_is_refused),
 		cmocka_unit_test(a_count_or_duration_that_is_not_whole_is_refused),
-		cmocka_unit_test(rates_are_written_as_short_as_can_be),
+		cmocka_unit_test(rates_are_written_in_the_unit_of_the_smallest_whole_count),
 		cmocka_unit_test(counts_are_written_as_short_as_can_be),
 		cmocka_unit_test(durations_are_written_as_short_as_can_be),
 		cmocka_unit_test(a_duration_for_the_eye_has_two_digits_or_a_whole_unit),

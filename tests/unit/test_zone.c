@@ -2,6 +2,7 @@
 /* Who gets a slot, and who is judged by what. */
 #include "zone_made.h"
 
+#include "http/zone_place.h"
 #include "random.h"
 
 /* A bucket's rate is rounded down by 2^-31 at most: ten seconds may take so much longer. */
@@ -95,7 +96,40 @@ static void a_key_of_full_sets_is_judged_by_their_overflow(void **state)
 	made_free(&zone);
 }
 
+/* One of the key's two words, as somebody of the same set has left it. */
+static void overflow_leave(struct zone *zone, uint64_t number, unsigned int which, uint64_t left)
+{
+	const struct rule *rule = &zone->overflow_rule;
+	struct zone_places places;
+
+	zone_places_find(zone, made_hash(number), &places);
+	zone->overflow[places.sets[which]] =
+		rule_take(rule, 0, rule->capacity - left, made_now_ns, TAKE_CHARGE).state;
+}
+
 static void an_overflow_answer_is_the_roomier_words(void **state)
+{
+	struct rule rule = made_rule_of(ALGORITHM_TOKEN_BUCKET, 1000);
+
+	(void)state;
+	for (unsigned int which = 0; which < 2; which++) {
+		struct zone_charge charge;
+		struct answer answer;
+		struct zone zone;
+
+		made_zone(&zone, 64, &rule, 3);
+		fill(&zone);
+		overflow_leave(&zone, 1, which, 2);
+		charge = made_charge(&zone, 1, 1);
+		assert_true(zone_take_all(&charge, 1, made_clock));
+		zone_answer(&charge, &answer);
+		assert_int_equal(answer.limit, 3);
+		assert_int_equal(answer.remaining, 2);
+		made_free(&zone);
+	}
+}
+
+static void an_overflow_says_when_it_has_room(void **state)
 {
 	struct rule rule = made_rule_of(ALGORITHM_TOKEN_BUCKET, 1000);
 	struct zone_charge charge;
@@ -107,9 +141,6 @@ static void an_overflow_answer_is_the_roomier_words(void **state)
 	fill(&zone);
 	charge = made_charge(&zone, 1, 2);
 	assert_true(zone_take_all(&charge, 1, made_clock));
-	zone_answer(&charge, &answer);
-	assert_int_equal(answer.limit, 3);
-	assert_int_equal(answer.remaining, 1);
 	assert_false(zone_take_all(&charge, 1, made_clock));
 	zone_answer(&charge, &answer);
 	assert_in_range(answer.retry_after_ns, 10 * NS_PER_SEC, 10 * NS_PER_SEC + BUCKET_SLACK_NS);
@@ -124,6 +155,7 @@ static void a_slot_is_taken_over_only_when_nothing_is_owed(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(algorithms); i++) {
 		struct rule rule = made_rule_of(algorithms[i], 8);
+		struct slot_pair pair;
 		struct zone zone;
 
 		made_now_ns = made_now_ns / (8 * NS_PER_SEC) * 8 * NS_PER_SEC;
@@ -135,9 +167,27 @@ static void a_slot_is_taken_over_only_when_nothing_is_owed(void **state)
 		made_now_ns += 1 + BUCKET_SLACK_NS;
 		assert_int_equal(made_take(&zone, 5, 8), ZONE_PASSED);
 		assert_int_equal(made_slots(&zone, 5, 0), 1);
+		assert_int_equal(zone_find(&zone, made_hash(5), &pair)->passed, 1);
 		assert_int_equal(made_take(&zone, 5, 1), ZONE_REFUSED);
 		made_free(&zone);
 	}
+}
+
+static void what_is_known_of_a_key_is_kept_while_other_slots_were_never_used(void **state)
+{
+	struct rule rule = made_rule_of(ALGORITHM_TOKEN_BUCKET, 1);
+	struct slot_pair pair;
+	struct zone zone;
+
+	(void)state;
+	made_zone(&zone, 4, &rule, 1);
+	for (uint64_t number = 1; number <= 4; number++) {
+		assert_int_equal(made_take(&zone, number, 1), ZONE_PASSED);
+		made_now_ns += 2 * NS_PER_SEC;
+	}
+	for (uint64_t number = 1; number <= 4; number++)
+		assert_non_null(zone_find(&zone, made_hash(number), &pair));
+	made_free(&zone);
 }
 
 /* No rate admits a key again sooner because others came in between. */
@@ -186,6 +236,21 @@ static void one_prefix_gets_its_share_and_others_still_find_place(void **state)
 		assert_int_equal(take_from(&zone, number, made_hash(number)), ZONE_PASSED);
 	/* Who has a slot is not asked for a share. */
 	assert_int_equal(take_from(&zone, 1, origin), ZONE_PASSED);
+	made_free(&zone);
+}
+
+/* One in ZONE_SHARES has one word for both. */
+static void a_prefix_whose_words_are_one_gets_its_whole_share(void **state)
+{
+	struct rule rule = made_rule_of(ALGORITHM_TOKEN_BUCKET, 1000);
+	uint64_t origin = 5ULL << 32 | 5, passed = 0;
+	struct zone zone;
+
+	(void)state;
+	made_zone(&zone, 1024, &rule, 1);
+	for (uint64_t number = 1; number <= 512; number++)
+		passed += take_from(&zone, number, origin) == ZONE_PASSED;
+	assert_int_equal(passed, 1024 / ZONE_SHARE_PART);
 	made_free(&zone);
 }
 
@@ -343,9 +408,12 @@ int main(void)
 		cmocka_unit_test(what_a_request_shows_is_kept_with_its_slot),
 		cmocka_unit_test(a_key_of_full_sets_is_judged_by_their_overflow),
 		cmocka_unit_test(an_overflow_answer_is_the_roomier_words),
+		cmocka_unit_test(an_overflow_says_when_it_has_room),
 		cmocka_unit_test(a_slot_is_taken_over_only_when_nothing_is_owed),
+		cmocka_unit_test(what_is_known_of_a_key_is_kept_while_other_slots_were_never_used),
 		cmocka_unit_test(being_pushed_out_is_no_amnesty),
 		cmocka_unit_test(one_prefix_gets_its_share_and_others_still_find_place),
+		cmocka_unit_test(a_prefix_whose_words_are_one_gets_its_whole_share),
 		cmocka_unit_test(a_share_refills_in_the_time_a_slot_takes_to_be_free),
 		cmocka_unit_test(a_cost_that_inserts_nothing),
 		cmocka_unit_test(a_cost_of_zero_looks_only),

@@ -109,6 +109,8 @@ static void a_main_rule_that_changed_is_the_main_rule_still(void **state)
 	charge.rule = (unsigned int)zone_rule_find(&from, &other);
 	assert_true(zone_take_all(&charge, 1, made_clock));
 	assert_int_equal(zone_carry_over(&to, &from, made_now_ns), 0);
+	assert_non_null(zone_find(&to, made_hash(1), &pair));
+	assert_int_equal(pair.tag & SLOT_RULE_MASK, to.main_rule);
 	assert_int_equal(remaining_in(&to, 1), 16);
 	assert_non_null(zone_find(&to, made_hash(2), &pair));
 	assert_int_equal(pair.tag & SLOT_RULE_MASK, zone_rule_find(&to, &other));

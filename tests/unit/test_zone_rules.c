@@ -376,7 +376,7 @@ static void a_tag_whose_rule_cannot_be_read_counts_as_the_first(void **state)
 	made_take(&zone, 1, 4);
 	slot = (struct zone_slot *)zone_find(&zone, made_hash(1), &pair);
 	slot->pair.tag |= 200;
-	zone.header->rules[200] = (struct zone_rule){.capacity = 0, .ready = 2};
+	zone.header->rules[200] = (struct zone_rule){.capacity = 0, .ready = RULE_READABLE};
 	made_view(&view, &zone);
 	assert_int_equal(made_take_all(&view, 1, 10), 6);
 	made_free(&zone);

@@ -48,6 +48,7 @@ static void a_refusal_by_one_charges_none(void **state)
 		assert_int_equal(passed, 3);
 		assert_int_equal(pair.charges[0].status, ZONE_PASSED);
 		assert_int_equal(pair.charges[1].status, ZONE_REFUSED);
+		assert_int_equal(made_count(&pair.zones[0], ZONE_COUNT_PASSED), 3);
 		assert_int_equal(remaining_in(&pair.zones[0], 1), 7);
 		assert_int_equal(made_count(&pair.zones[0], ZONE_COUNT_REFUSED), 0);
 		assert_int_equal(made_count(&pair.zones[1], ZONE_COUNT_REFUSED), 17);
@@ -136,6 +137,38 @@ static void a_lost_race_gives_back_what_was_charged_before(void **state)
 		assert_int_equal(remaining_in(&pair.zones[0], 1), 9);
 		zone_answer(&pair.charges[0], &answer);
 		assert_int_equal(answer.remaining, 9);
+		pair_free(&pair);
+	}
+}
+
+static void somebody_empties_the_first(void)
+{
+	made_take(&raced->zones[0], 1, 3);
+}
+
+/* In front of the one that lost its race, and behind it. */
+static void a_lost_race_keeps_what_counts_refused(void **state)
+{
+	(void)state;
+	for (int algorithm = 0; algorithm < ALGORITHM_MAX; algorithm++) {
+		struct pair_of_zones pair;
+
+		pair_make(&pair, (enum algorithm)algorithm, 10, 4);
+		pair.charges[0].mode = TAKE_CHARGE_REFUSED;
+		race(&pair, somebody_empties_the_second);
+		assert_int_equal(remaining_in(&pair.zones[0], 1), 8);
+		pair_free(&pair);
+
+		pair_make(&pair, (enum algorithm)algorithm, 4, 10);
+		made_take(&pair.zones[0], 1, 1);
+		made_take(&pair.zones[1], 2, 1);
+		pair.charges[1].mode = TAKE_CHARGE_REFUSED;
+		raced = &pair;
+		made_hook = somebody_empties_the_first;
+		made_hook_skip = 2;
+		assert_false(zone_take_all(pair.charges, 2, made_clock));
+		assert_int_equal(pair.charges[0].status, ZONE_REFUSED);
+		assert_int_equal(remaining_in(&pair.zones[1], 2), 8);
 		pair_free(&pair);
 	}
 }
@@ -229,6 +262,7 @@ int main(void)
 		cmocka_unit_test(each_zone_answers_as_it_stands_when_another_refuses),
 		cmocka_unit_test(count_refused_charges_its_own_zone_even_then),
 		cmocka_unit_test(a_lost_race_gives_back_what_was_charged_before),
+		cmocka_unit_test(a_lost_race_keeps_what_counts_refused),
 		cmocka_unit_test(what_somebody_moved_since_is_not_given_back),
 		cmocka_unit_test(an_overflow_that_refuses_charges_none),
 		cmocka_unit_test(an_overflow_is_given_back),

@@ -58,7 +58,7 @@ static inline struct zone_rule made_kept(const struct rule *rule)
 		.capacity = rule->capacity,
 		.rate_count = rule->rate.count,
 		.rate_period_ns = rule->rate.period_ns,
-		.ready = 2,
+		.ready = RULE_READABLE,
 	};
 }
 

@@ -39,14 +39,16 @@ static const struct argument_spec options[] = {
 		    .required = true},
 	[UPSTREAM] = {.name = "upstream",
 		      .value = "ADDR",
-		      .summary = "the application that answers them",
+		      .summary = "the application that answers them: 127.0.0.1:3000,\n"
+				 "[::1]:3000, name:3000 or unix:/PATH",
 		      .kind = VALUE_TEXT,
 		      .required = true},
 	[LIMIT] = {.name = "limit",
 		   .value = "LIMIT",
 		   .summary = "'PREFIX CAPACITY RATE': how many requests a client can make\n"
 			      "at once below a path, and how fast they come back; the\n"
-			      "longest prefix counts",
+			      "longest prefix counts. Its zone is named after the path:\n"
+			      "/login is login, /a/b is a-b, / is root",
 		   .kind = VALUE_TEXT,
 		   .required = true,
 		   .many = true},
@@ -135,19 +137,25 @@ static bool module_is_beside_us(char ret[PATH_MAX])
 	return !access(ret, R_OK);
 }
 
+static bool module_is_at(const char *path, char ret[PATH_MAX])
+{
+	return realpath(path, ret) && !access(ret, R_OK);
+}
+
 static int module_find(struct front *front, const struct argument *given, struct failure *why)
 {
+	const char *path = given->given ? given->text : MODULES_PATH "/" MODULE_NAME;
 	int err;
 
 	if (!given->given && module_is_beside_us(front->module))
 		return 0;
-	if (realpath(given->given ? given->text : MODULES_PATH "/" MODULE_NAME, front->module) &&
-	    !access(front->module, R_OK))
+	if (module_is_at(path, front->module))
 		return 0;
 	err = errno;
-	failure_set(why, err, "%s", strerror(err));
-	failure_hint(why, given->given ? "make module builds it"
-				       : "make module builds it; --module says where it is");
+	failure_set(why, err, "%s%s", strerror(err),
+		    given->given ? "" : ", neither beside weir nor in " MODULES_PATH);
+	failure_hint(why, "'make install-module' puts it in nginx's directory of modules; "
+			  "--module PATH names another place");
 	return -err;
 }
 
@@ -411,10 +419,11 @@ const struct command command_http_run = {
 	.summary = "run nginx in front of an application, with limits",
 	.description =
 		"Writes an nginx configuration for what the options say and runs nginx on it in\n"
-		"the foreground, as root or not; it ends with this command. SIGHUP reloads,\n"
-		"SIGQUIT lets requests finish first. A limit is for each client address, of IPv6\n"
-		"for each /64; over it a client gets 429 with Retry-After. What clients owe is\n"
-		"forgotten at the end: an nginx of your own keeps it (--print is a start).",
+		"the foreground, as root or not; it ends with this command. SIGHUP brings new\n"
+		"workers and looks up the application's name again, SIGQUIT lets requests finish\n"
+		"first. A limit is for each client address, of IPv6 for each /64; over it a\n"
+		"client gets 429 with Retry-After. What clients owe is forgotten at the end: an\n"
+		"nginx of your own keeps it (--print is a start).",
 	.examples = "weir http run --listen 127.0.0.1:8080 --upstream 127.0.0.1:3000 \\\n"
 		    "    --limit '/login 5 1/s' --limit '/ 100 20/s'\n"
 		    "weir http run --listen '*:80' --upstream unix:/run/app.sock \\\n"

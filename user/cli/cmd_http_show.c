@@ -220,13 +220,12 @@ static int zone_show(const struct http_zone *named, const struct arguments *argu
 
 static int run(const struct arguments *arguments)
 {
-	const struct argument *directory = &arguments->options[DIRECTORY];
 	const struct http_zone *named = NULL;
 	struct http_zones zones = {0};
 	struct failure why;
 	int status;
 
-	if (http_zones_list(directory->given ? directory->text : ZONE_DIRECTORY, &zones, &why))
+	if (http_zones_list(&arguments->options[DIRECTORY], &zones, &why))
 		return failed(&why, "list the zones");
 	status = zone_choose(&zones, arguments, &named);
 	if (!status)

@@ -44,10 +44,10 @@ static void report_zone(struct report *report, const struct http_zone *named, st
 	report_end(report);
 }
 
-/* What does not read keeps nobody from seeing the rest. An exit status. */
-static int report_zones(struct report *report, const struct http_zones *zones)
+/* What does not read keeps nobody from seeing the rest. How many were not read. */
+static size_t report_zones(struct report *report, const struct http_zones *zones)
 {
-	int status = EXIT_DONE;
+	size_t failures = 0;
 
 	report_list(report, "zones");
 	for (size_t i = 0; i < zones->count; i++) {
@@ -55,32 +55,44 @@ static int report_zones(struct report *report, const struct http_zones *zones)
 		struct failure why;
 
 		if (zone_file_open_readonly(zones->zones[i].path, &file, &why)) {
-			status = failed(&why, "read zone '%s' of '%s'", zones->zones[i].zone,
-					zones->zones[i].instance);
+			failed(&why, "read zone '%s' of '%s'", zones->zones[i].zone,
+			       zones->zones[i].instance);
+			failures++;
 			continue;
 		}
 		report_zone(report, &zones->zones[i], zone_file_zone(file));
 		zone_file_close(file);
 	}
 	report_end(report);
-	return status;
+	return failures;
+}
+
+/* Where none was read the list would say that there are none. An exit status. */
+static int show_zones(const struct http_zones *zones, enum report_format format)
+{
+	struct report *report = report_new(format);
+	size_t failures = report_zones(report, zones);
+	int status;
+
+	if (failures && failures == zones->count) {
+		report_free(report);
+		return EXIT_FAILED;
+	}
+	status = report_finish(report);
+	return failures ? EXIT_FAILED : status;
 }
 
 static int run(const struct arguments *arguments)
 {
-	const struct argument *directory = &arguments->options[DIRECTORY];
 	struct http_zones zones = {0};
-	struct report *report;
 	struct failure why;
-	int status, printed;
+	int status;
 
-	if (http_zones_list(directory->given ? directory->text : ZONE_DIRECTORY, &zones, &why))
+	if (http_zones_list(&arguments->options[DIRECTORY], &zones, &why))
 		return failed(&why, "list the zones");
-	report = report_new(arguments->format);
-	status = report_zones(report, &zones);
+	status = show_zones(&zones, arguments->format);
 	http_zones_free(&zones);
-	printed = report_finish(report);
-	return printed ? printed : status;
+	return status;
 }
 
 const struct command command_http_zones = {

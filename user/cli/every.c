@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NS_PER_SECOND 1000000000ULL
+#include "text/quantity.h"
 
 uint64_t monotonic_ns(void)
 {

@@ -71,30 +71,26 @@ static bool is_place(const char *text)
 	return colon && is_host(text, (size_t)(colon - text)) && is_port(colon + 1);
 }
 
-static void place_set(char place[HTTP_PLACE_SIZE], const char *host, const char *rest)
-{
-	snprintf(place, HTTP_PLACE_SIZE, "%s%s", host, rest);
-}
-
 int http_conf_set_listen(struct http_conf *conf, const char *text, struct failure *why)
 {
 	bool is_any = !strncmp(text, "*:", 2) && is_port(text + 2);
 
-	if (!is_port(text) && !is_any && !is_place(text))
+	/* Nor a port alone, with which nginx would listen on every address. */
+	if (!is_any && !is_place(text))
 		return failure_set(why, EINVAL,
 				   "it is not an address with its port, such as 127.0.0.1:8080, "
 				   "[::1]:8080, *:8080 or unix:/run/front.sock");
-	place_set(conf->listen, "", text);
+	snprintf(conf->listen, sizeof(conf->listen), "%s", text);
 	return 0;
 }
 
 int http_conf_set_upstream(struct http_conf *conf, const char *text, struct failure *why)
 {
-	if (!is_port(text) && !is_place(text))
+	if (!is_place(text))
 		return failure_set(why, EINVAL,
 				   "it is not an address with its port and nothing else, such as "
 				   "127.0.0.1:3000, [::1]:3000, name:3000 or unix:/run/app.sock");
-	place_set(conf->upstream, is_port(text) ? "127.0.0.1:" : "", text);
+	snprintf(conf->upstream, sizeof(conf->upstream), "%s", text);
 	return 0;
 }
 

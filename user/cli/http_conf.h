@@ -39,11 +39,11 @@ struct http_conf {
 /* All three: -EINVAL, or -ERANGE of a limit, with why ("it is not ..."), then conf is left alone.
  */
 
-/* "127.0.0.1:8080", "[::1]:8080", "name:8080", "*:8080", "8080" on every address, or
+/* "127.0.0.1:8080", "[::1]:8080", "name:8080", "*:8080" on every address, or
  * "unix:/run/app.sock". */
 int http_conf_set_listen(struct http_conf *conf, const char *text, struct failure *why);
 
-/* The same but "*"; a port alone is on 127.0.0.1. */
+/* The same but "*". */
 int http_conf_set_upstream(struct http_conf *conf, const char *text, struct failure *why);
 
 /* "/login 5 1/s": a path's prefix, a capacity and a rate. The zone is named after the prefix. */

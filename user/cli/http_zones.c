@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "http/zone_file.h"
+
 static int no_memory(struct failure *why)
 {
 	return failure_set(why, ENOMEM, "not enough memory");
@@ -30,7 +32,7 @@ static void entries_free(struct dirent **entries, int count)
 	free(entries);
 }
 
-/* The names in a directory, sorted; none where it is missing or no directory. */
+/* The names in a directory, sorted. */
 static int entries_list(const char *path, int (*filter)(const struct dirent *),
 			struct dirent ***ret, struct failure *why)
 {
@@ -39,9 +41,7 @@ static int entries_list(const char *path, int (*filter)(const struct dirent *),
 	if (count >= 0)
 		return count;
 	*ret = NULL;
-	if (errno == ENOENT || errno == ENOTDIR)
-		return 0;
-	return failure_set(why, errno, "cannot list %s: %s", path, strerror(errno));
+	return failure_set(why, errno, "'%s': %s", path, strerror(errno));
 }
 
 static int zones_add(struct http_zones *zones, const char *directory, const char *instance,
@@ -72,6 +72,9 @@ static int instance_list(struct http_zones *zones, const char *directory, const 
 		return no_memory(why);
 	count = entries_list(path, is_zone, &entries, why);
 	free(path);
+	/* A file beside the instances, or one that ended meanwhile. */
+	if (count == -ENOTDIR || count == -ENOENT)
+		return 0;
 	for (int i = 0; i < count && !err; i++)
 		err = zones_add(zones, directory, instance, entries[i]->d_name);
 	entries_free(entries, count);
@@ -80,13 +83,16 @@ static int instance_list(struct http_zones *zones, const char *directory, const 
 	return err ? no_memory(why) : 0;
 }
 
-int http_zones_list(const char *directory, struct http_zones *ret, struct failure *why)
+int http_zones_list(const struct argument *given, struct http_zones *ret, struct failure *why)
 {
+	const char *directory = given->given ? given->text : ZONE_DIRECTORY;
 	struct http_zones zones = {0};
 	struct dirent **entries = NULL;
 	int count = entries_list(directory, is_visible, &entries, why);
 	int err = count < 0 ? count : 0;
 
+	if (err == -ENOENT && !given->given)
+		err = 0;
 	for (int i = 0; i < count && !err; i++)
 		err = instance_list(&zones, directory, entries[i]->d_name, why);
 	entries_free(entries, count);

@@ -25,8 +25,9 @@ struct http_zones {
 	size_t count;
 };
 
-/* No directory is no zones. */
-int http_zones_list(const char *directory, struct http_zones *ret, struct failure *why);
+/* Those in the directory given by ZONES_DIRECTORY_OPTION. Without the default directory there are
+ * none: no nginx has made it. */
+int http_zones_list(const struct argument *given, struct http_zones *ret, struct failure *why);
 void http_zones_free(struct http_zones *zones);
 
 /* "100,20/s" of buckets, "100,1m" of windows, as a zone's default= takes it. */

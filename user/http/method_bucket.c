@@ -16,13 +16,10 @@ static uint64_t ticks_to_ns(uint64_t ticks)
 	return ticks == ns << BUCKET_TICK_SHIFT ? ns : ns + 1;
 }
 
-/* No coarse clock: a zone has one precise one. */
+/* Which clock the kernel would read is of no interest: a zone has one. */
 static int bucket_build(struct rule *rule, struct failure *why)
 {
-	int err = limit_build(&rule->rate, rule->capacity, 0, &rule->limit, why);
-
-	rule->limit.clock = WEIR_CLOCK_PRECISE;
-	return err;
+	return limit_build(&rule->rate, rule->capacity, 0, &rule->limit, why);
 }
 
 static uint64_t bucket_settle(const struct rule *rule, uint64_t state, uint64_t now_ns)

@@ -5,7 +5,6 @@
 
 #include <time.h>
 
-#define NSEC_PER_SEC   1000000000ULL
 #define OVERFLOW_EVERY 60 /* seconds between notices of one zone and worker */
 
 uint64_t ngx_http_weir_now_ns(void)
@@ -13,7 +12,7 @@ uint64_t ngx_http_weir_now_ns(void)
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
+	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
 }
 
 static ngx_http_weir_decision_t *decision_new(ngx_http_request_t *r, ngx_http_weir_loc_conf_t *conf)

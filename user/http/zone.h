@@ -75,7 +75,6 @@ struct zone_header {
 	uint8_t secret[16]; /* SipHash key */
 	uint64_t sets;      /* slots / ZONE_WAYS */
 	uint64_t cells_per_slot;
-	uint64_t created_ns;
 	struct zone_rule main;     /* the configured limit, or the default of a variable one */
 	struct zone_rule overflow; /* token bucket */
 	uint64_t counts[ZONE_COUNT_MAX];

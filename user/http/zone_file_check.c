@@ -16,7 +16,8 @@ static int refuse(const char *path, const char *what, struct failure *why)
 {
 	int err = failure_set(why, EPERM, "%s %s", path, what);
 
-	failure_hint(why, "weir did not leave it so: look who did, then remove it");
+	failure_hint(why, "weir did not leave it so: look whose it is, and whether this is the "
+			  "zones' directory");
 	return err;
 }
 

@@ -139,14 +139,12 @@ static bool is_as_prepared(const struct zone_file *file)
 static int commit_once(struct zone_file *file, uint64_t now_ns, uint64_t *ret_lost,
 		       struct failure *why)
 {
-	struct zone_header *header = file->mapping.memory;
 	int err = 0;
 
 	if (!is_as_prepared(file))
 		return failure_set(why, EEXIST, "%s is being replaced again and again", file->path);
 	if (file->past == ZONE_KEPT)
 		return use_rules(file, now_ns, why);
-	header->created_ns = now_ns;
 	if (file->past == ZONE_RESIZED)
 		err = carry_over(file, now_ns, ret_lost, why);
 	return err ? err : put_in_place(file, why);

@@ -51,7 +51,7 @@ static const struct unit parsed_units[] = {
 	{"year", NS_PER_YEAR},
 };
 
-/* Of spellings equally long the first is taken. */
+/* Ascending. Of spellings equally long the first is taken. */
 static const struct unit rate_units[] = {
 	{"/s", NS_PER_SECOND}, {"/min", NS_PER_MINUTE}, {"/h", NS_PER_HOUR},
 	{"/day", NS_PER_DAY},  {"/week", NS_PER_WEEK},  {"/year", NS_PER_YEAR},
@@ -278,16 +278,31 @@ static void spelling_offer_suffixes(char best[QUANTITY_TEXT_SIZE], struct fracti
 	}
 }
 
+/* Offers the rate in the first unit that has a whole count of it, which is then the smallest. */
+static void rate_offer_whole(char best[QUANTITY_TEXT_SIZE], struct fraction per_ns)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rate_units) && !best[0]; i++) {
+		if (rate_units[i].ns % per_ns.bottom == 0)
+			spelling_offer_suffixes(best, per_ns, rate_units[i].ns, rate_units[i].name);
+	}
+}
+
+static void rate_offer(char best[QUANTITY_TEXT_SIZE], struct fraction per_ns)
+{
+	rate_offer_whole(best, per_ns);
+	if (best[0])
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(rate_units); i++)
+		spelling_offer_suffixes(best, per_ns, rate_units[i].ns, rate_units[i].name);
+}
+
 void rate_format(char *buf, size_t size, const struct rate *rate)
 {
 	uint64_t common = greatest_common_divisor(rate->count, rate->period_ns);
 	char best[QUANTITY_TEXT_SIZE] = "";
 
-	for (size_t i = 0; rate->period_ns && i < ARRAY_SIZE(rate_units); i++) {
-		struct fraction per_ns = {rate->count / common, rate->period_ns / common};
-
-		spelling_offer_suffixes(best, per_ns, rate_units[i].ns, rate_units[i].name);
-	}
+	if (rate->period_ns)
+		rate_offer(best, (struct fraction){rate->count / common, rate->period_ns / common});
 	if (best[0])
 		snprintf(buf, size, "%s", best);
 	else

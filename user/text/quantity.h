@@ -32,10 +32,11 @@ bool count_parse(const char *text, uint64_t *ret);
 /* "1s", "1.5s", "250ms": in ns, us, ms or a rate's units; whole nanoseconds. */
 bool duration_parse(const char *text, uint64_t *ret_ns);
 
-/* The shortest text that parses back to the same value, in a rate's units s, min, h, day, week and
- * year and a duration's d, h, m, s, ms, us and ns, of which it is at least one. A rate that no text
- * has exactly (one in 7 ns) is rounded and starts with '~', which no parser takes. Zero is "0",
- * "0/s" and "0s". */
+/* The shortest text that parses back to the same value; a duration is at least one of its unit,
+ * which is d, h, m, s, ms, us or ns. A rate is in the unit, of s, min, h, day, week and year, that
+ * has the smallest whole count of it: "6/min" rather than "0.1/s" or "360/h"; where none has, in
+ * that of the shortest text ("1.5/day"). One that no text has exactly (one in 11 ns) is rounded and
+ * starts with '~', which no parser takes. Zero is "0", "0/s" and "0s". */
 void rate_format(char *buf, size_t size, const struct rate *rate);
 void count_format(char *buf, size_t size, uint64_t count);
 void duration_format(char *buf, size_t size, uint64_t ns);
