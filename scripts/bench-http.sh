@@ -216,17 +216,18 @@ trimmed() {
 	sed 's/ *| */|/g'
 }
 
-# The least of each row, in the order of rows, since what else the machine does only adds to it, and
-# the median; ratios to the first row of the same server and kind.
+# Each row's medians over the rounds. more and ratio: beside the first row of the same kind in the
+# same round, since a machine's speed changes from round to round.
 costs_print() {
 	trimmed <"$NGINX_DIR/costs" | awk -F'|' '
-	function sort_costs(label,    i, j, held) {
-		for (i = 2; i <= count[label]; i++)
-			for (j = i; j > 1 && cost[label, j - 1] > cost[label, j]; j--) {
-				held = cost[label, j]
-				cost[label, j] = cost[label, j - 1]
-				cost[label, j - 1] = held
+	function median(values, count,    i, j, held) {
+		for (i = 2; i <= count; i++)
+			for (j = i; j > 1 && values[j - 1] > values[j]; j--) {
+				held = values[j]
+				values[j] = values[j - 1]
+				values[j - 1] = held
 			}
+		return values[int((count + 1) / 2)]
 	}
 	{
 		if (!count[$1]++) order[++rows] = $1
@@ -235,17 +236,20 @@ costs_print() {
 		refused[$1] = $4
 	}
 	END {
-		printf "%-32s %8s %8s %8s %7s %9s %6s\n", "", "CPU us", "median", "more", "ratio",
-			"a second", "429"
+		printf "%-32s %8s %8s %7s %9s %6s\n", "", "CPU us", "more", "ratio", "a second", "429"
 		for (r = 1; r <= rows; r++) {
 			label = kind = order[r]
 			sub(/[,:].*|-rate.*/, "", kind)
-			sort_costs(label)
-			least = cost[label, 1]
-			if (!(kind in base)) base[kind] = least
-			printf "%-32s %8.2f %8.2f %+8.2f %7.2f %9.0f %5.0f%%\n", label, least,
-				cost[label, int((count[label] + 1) / 2)], least - base[kind],
-				least / base[kind], most[label], refused[label] * 100
+			if (!(kind in base)) base[kind] = label
+			for (i = 1; i <= count[label]; i++) {
+				plain = cost[base[kind], i]
+				costs[i] = cost[label, i]
+				more[i] = costs[i] - plain
+				ratio[i] = costs[i] / plain
+			}
+			printf "%-32s %8.2f %+8.2f %7.2f %9.0f %5.0f%%\n", label,
+				median(costs, count[label]), median(more, count[label]),
+				median(ratio, count[label]), most[label], refused[label] * 100
 		}
 	}'
 }
