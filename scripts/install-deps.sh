@@ -10,9 +10,9 @@ packages=(
 	nginx nginx-dev
 	# make test and make demo
 	libcmocka-dev libclang-rt-dev iproute2 ethtool iputils-ping nftables curl jq python3 procps
-	util-linux mandoc openssl nghttp2-client valgrind
+	util-linux mandoc openssl nghttp2-client wrk valgrind
 	# make bench-http
-	haproxy wrk
+	haproxy
 	# make check
 	clang-format cppcheck shellcheck
 )
