@@ -4,16 +4,6 @@
 
 #define KEYS 300
 
-static uint64_t remaining_in(struct zone *zone, uint64_t number)
-{
-	struct zone_charge look = made_charge(zone, number, 0);
-	struct answer answer;
-
-	zone_take_all(&look, 1, made_clock);
-	zone_answer(&look, &answer);
-	return answer.remaining;
-}
-
 /* Key number owes number % 7 of 7. */
 static void charge_keys(struct zone *zone)
 {
@@ -32,7 +22,7 @@ static void carried_to(uint64_t entries)
 		charge_keys(&from);
 		assert_int_equal(zone_carry_over(&to, &from, made_now_ns), 0);
 		for (uint64_t number = 1; number <= KEYS; number++) {
-			assert_int_equal(remaining_in(&to, number), 7 - number % 7);
+			assert_int_equal(made_remaining(&to, number), 7 - number % 7);
 			assert_int_equal(made_slots(&to, number, 0), number % 7 != 0);
 		}
 		assert_int_equal(made_take_all(&to, 3, 7), 4);
@@ -111,13 +101,13 @@ static void a_main_rule_that_changed_is_the_main_rule_still(void **state)
 	assert_int_equal(zone_carry_over(&to, &from, made_now_ns), 0);
 	assert_non_null(zone_find(&to, made_hash(1), &pair));
 	assert_int_equal(pair.tag & SLOT_RULE_MASK, to.main_rule);
-	assert_int_equal(remaining_in(&to, 1), 16);
+	assert_int_equal(made_remaining(&to, 1), 16);
 	assert_non_null(zone_find(&to, made_hash(2), &pair));
 	assert_int_equal(pair.tag & SLOT_RULE_MASK, zone_rule_find(&to, &other));
 	charge = made_charge(&to, 2, 1);
 	charge.rule = (unsigned int)zone_rule_find(&to, &other);
 	assert_true(zone_take_all(&charge, 1, made_clock));
-	assert_int_equal(remaining_in(&to, 2), 15);
+	assert_int_equal(made_remaining(&to, 2), 15);
 	made_free(&from);
 	made_free(&to);
 }
@@ -138,13 +128,13 @@ static void a_log_is_carried_to_fewer_and_to_more_cells(void **state)
 		made_now_ns += NS_PER_SEC;
 	}
 	assert_int_equal(zone_carry_over(&to, &from, made_now_ns), 0);
-	assert_int_equal(remaining_in(&to, 1), 0);
+	assert_int_equal(made_remaining(&to, 1), 0);
 	made_now_ns += 54 * NS_PER_SEC;
 	assert_int_equal(made_take_all(&to, 1, 3), 0);
 	made_now_ns += NS_PER_SEC + LOG_TICK_NS;
 	assert_int_equal(made_take_all(&to, 1, 3), 1);
 	assert_int_equal(zone_carry_over(&again, &to, made_now_ns), 0);
-	assert_int_equal(remaining_in(&again, 1), 4);
+	assert_int_equal(made_remaining(&again, 1), 4);
 	made_free(&from);
 	made_free(&to);
 	made_free(&again);

@@ -25,16 +25,6 @@ static void pair_free(struct pair_of_zones *pair)
 	made_free(&pair->zones[1]);
 }
 
-static uint64_t remaining_in(struct zone *zone, uint64_t number)
-{
-	struct zone_charge look = made_charge(zone, number, 0);
-	struct answer answer;
-
-	zone_take_all(&look, 1, made_clock);
-	zone_answer(&look, &answer);
-	return answer.remaining;
-}
-
 static void a_refusal_by_one_charges_none(void **state)
 {
 	(void)state;
@@ -49,7 +39,7 @@ static void a_refusal_by_one_charges_none(void **state)
 		assert_int_equal(pair.charges[0].status, ZONE_PASSED);
 		assert_int_equal(pair.charges[1].status, ZONE_REFUSED);
 		assert_int_equal(made_count(&pair.zones[0], ZONE_COUNT_PASSED), 3);
-		assert_int_equal(remaining_in(&pair.zones[0], 1), 7);
+		assert_int_equal(made_remaining(&pair.zones[0], 1), 7);
 		assert_int_equal(made_count(&pair.zones[0], ZONE_COUNT_REFUSED), 0);
 		assert_int_equal(made_count(&pair.zones[1], ZONE_COUNT_REFUSED), 17);
 		pair_free(&pair);
@@ -88,10 +78,10 @@ static void count_refused_charges_its_own_zone_even_then(void **state)
 		pair.charges[0].cost = 4;
 		made_take(&pair.zones[1], 2, 3);
 		assert_false(zone_take_all(pair.charges, 2, made_clock));
-		assert_int_equal(remaining_in(&pair.zones[0], 1), 6);
+		assert_int_equal(made_remaining(&pair.zones[0], 1), 6);
 		assert_false(zone_take_all(pair.charges, 2, made_clock));
 		assert_false(zone_take_all(pair.charges, 2, made_clock));
-		assert_int_equal(remaining_in(&pair.zones[0], 1), 0);
+		assert_int_equal(made_remaining(&pair.zones[0], 1), 0);
 		assert_int_equal(pair.charges[0].status, ZONE_REFUSED);
 		pair_free(&pair);
 	}
@@ -134,7 +124,7 @@ static void a_lost_race_gives_back_what_was_charged_before(void **state)
 
 		pair_make(&pair, (enum algorithm)algorithm, 10, 4);
 		race(&pair, somebody_empties_the_second);
-		assert_int_equal(remaining_in(&pair.zones[0], 1), 9);
+		assert_int_equal(made_remaining(&pair.zones[0], 1), 9);
 		zone_answer(&pair.charges[0], &answer);
 		assert_int_equal(answer.remaining, 9);
 		pair_free(&pair);
@@ -156,7 +146,7 @@ static void a_lost_race_keeps_what_counts_refused(void **state)
 		pair_make(&pair, (enum algorithm)algorithm, 10, 4);
 		pair.charges[0].mode = TAKE_CHARGE_REFUSED;
 		race(&pair, somebody_empties_the_second);
-		assert_int_equal(remaining_in(&pair.zones[0], 1), 8);
+		assert_int_equal(made_remaining(&pair.zones[0], 1), 8);
 		pair_free(&pair);
 
 		pair_make(&pair, (enum algorithm)algorithm, 4, 10);
@@ -168,7 +158,7 @@ static void a_lost_race_keeps_what_counts_refused(void **state)
 		made_hook_skip = 2;
 		assert_false(zone_take_all(pair.charges, 2, made_clock));
 		assert_int_equal(pair.charges[0].status, ZONE_REFUSED);
-		assert_int_equal(remaining_in(&pair.zones[1], 2), 8);
+		assert_int_equal(made_remaining(&pair.zones[1], 2), 8);
 		pair_free(&pair);
 	}
 }
@@ -183,7 +173,7 @@ static void what_somebody_moved_since_is_not_given_back(void **state)
 
 		pair_make(&pair, (enum algorithm)algorithm, 10, 4);
 		race(&pair, somebody_empties_the_second_and_charges_the_first);
-		assert_int_equal(remaining_in(&pair.zones[0], 1), is_log ? 7 : 6);
+		assert_int_equal(made_remaining(&pair.zones[0], 1), is_log ? 7 : 6);
 		pair_free(&pair);
 	}
 }
@@ -205,7 +195,7 @@ static void an_overflow_that_refuses_charges_none(void **state)
 	assert_int_equal(pair.charges[1].status, ZONE_OVERFLOW_PASSED);
 	assert_false(zone_take_all(pair.charges, 2, made_clock));
 	assert_int_equal(pair.charges[1].status, ZONE_OVERFLOW_REFUSED);
-	assert_int_equal(remaining_in(&pair.zones[0], 1), 9);
+	assert_int_equal(made_remaining(&pair.zones[0], 1), 9);
 	pair_free(&pair);
 }
 
@@ -249,8 +239,8 @@ static void what_passed_can_be_refused_all_the_same(void **state)
 		assert_int_equal(made_count(&pair.zones[1], ZONE_COUNT_REFUSED), 1);
 		assert_int_equal(pair.charges[1].slot->passed, 0);
 		assert_int_equal(pair.charges[1].slot->refused, 1);
-		assert_int_equal(remaining_in(&pair.zones[0], 1), 10);
-		assert_int_equal(remaining_in(&pair.zones[1], 2), 3);
+		assert_int_equal(made_remaining(&pair.zones[0], 1), 10);
+		assert_int_equal(made_remaining(&pair.zones[1], 2), 3);
 		pair_free(&pair);
 	}
 }

@@ -108,17 +108,6 @@ static void write_policy(struct writer *writer, const struct reply_policy *polic
 	write_parameter(writer, ";w=", is_short ? 1 : reply_seconds(fill_ns));
 }
 
-size_t reply_policy_field(char *buf, size_t size, const struct reply_policy *policies, size_t count)
-{
-	struct writer writer = {buf, size, 0};
-
-	for (size_t i = 0; i < count; i++) {
-		write_text(&writer, i ? ", " : "");
-		write_policy(&writer, &policies[i]);
-	}
-	return writer_finish(&writer);
-}
-
 static void write_limit(struct writer *writer, const struct reply_policy *policy)
 {
 	const struct answer *answer = &policy->answer;
@@ -130,15 +119,27 @@ static void write_limit(struct writer *writer, const struct reply_policy *policy
 		write_parameter(writer, ";t=", reply_seconds_told(answer->next_after_ns));
 }
 
-size_t reply_limit_field(char *buf, size_t size, const struct reply_policy *policies, size_t count)
+static size_t list_write(char *buf, size_t size, const struct reply_policy *policies, size_t count,
+			 void (*write_item)(struct writer *writer,
+					    const struct reply_policy *policy))
 {
 	struct writer writer = {buf, size, 0};
 
 	for (size_t i = 0; i < count; i++) {
 		write_text(&writer, i ? ", " : "");
-		write_limit(&writer, &policies[i]);
+		write_item(&writer, &policies[i]);
 	}
 	return writer_finish(&writer);
+}
+
+size_t reply_policy_field(char *buf, size_t size, const struct reply_policy *policies, size_t count)
+{
+	return list_write(buf, size, policies, count, write_policy);
+}
+
+size_t reply_limit_field(char *buf, size_t size, const struct reply_policy *policies, size_t count)
+{
+	return list_write(buf, size, policies, count, write_limit);
 }
 
 static bool is_tighter(const struct reply_policy *policy, const struct reply_policy *than)
