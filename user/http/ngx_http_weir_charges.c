@@ -5,7 +5,7 @@
 
 #define VALUE_SIZE 64 /* of a limit or cost in a variable */
 
-/* The source is looked up once a request, and only where some zone wants it. */
+/* The source is looked up once, however many zones there are. */
 struct asking {
 	ngx_http_request_t *r;
 	bool known;
