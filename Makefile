@@ -35,7 +35,7 @@ OBJECTS := $(patsubst %.c,$(B)/%.o,$(TEXT) $(CONTROL) $(HTTP) $(CLI))
 # What the tests of the program link, and what the unit tests do: all that needs no kernel.
 LIMIT := user/control/limit.c user/text/failure.c
 PURE := $(TEXT) user/control/limit.c $(HTTP) user/cli/options.c user/cli/values.c user/cli/snapshot.c \
-	user/cli/http_conf.c
+	user/cli/http_conf.c $(wildcard user/cli/access_*.c user/cli/nginx_conf*.c)
 MODULE_SOURCES := $(LIMIT) user/text/quantity.c user/text/address.c $(HTTP) $(GLUE)
 
 UNIT := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/test_*.c))
@@ -104,10 +104,10 @@ $(eval $(call MODULE_RULES,module,))
 $(eval $(call MODULE_RULES,asan,$(SANITIZE)))
 
 $(B)/ngx_http_weir_module.so: $(patsubst %.c,$(B)/module/%.o,$(MODULE_SOURCES)) $(B)/module/modules.o
-	$(CC) $(CFLAGS) $(LDFLAGS) -shared -o $@ $^
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared -o $@ $^ -ljansson
 
 $(B)/asan/ngx_http_weir_module.so: $(patsubst %.c,$(B)/asan/%.o,$(MODULE_SOURCES)) $(B)/asan/modules.o
-	$(CC) $(CFLAGS) $(LDFLAGS) $(SANITIZE) -shared -o $@ $^
+	$(CC) $(CFLAGS) $(LDFLAGS) $(SANITIZE) -shared -o $@ $^ -ljansson
 
 # As archives, so that a test which includes a source does not get it twice.
 $(B)/sanitized/%.o: %.c

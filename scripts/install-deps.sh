@@ -11,8 +11,8 @@ packages=(
 	# make test and make demo
 	libcmocka-dev libclang-rt-dev iproute2 ethtool iputils-ping nftables curl jq python3 procps
 	util-linux mandoc openssl nghttp2-client wrk valgrind
-	# make bench-http
-	haproxy
+	# the fronts and the browser of make test; haproxy is in make bench-http too
+	haproxy caddy chromium
 	# make check
 	clang-format cppcheck shellcheck
 )
@@ -37,7 +37,7 @@ if [ "$(id -u)" -ne 0 ]; then
 	echo "hint: sudo scripts/install-deps.sh" >&2
 	exit 1
 fi
-# nginx and haproxy are wanted as programs: a server that was not here before is not to start, now
+# nginx, haproxy and caddy are wanted as programs: a server that was not here before is not to start, now
 # or at boot.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e $policy ]; then
@@ -48,7 +48,7 @@ fi
 services_disable() {
 	local service
 
-	for service in nginx haproxy; do
+	for service in nginx haproxy caddy; do
 		case " ${absent[*]} " in
 		*" $service "*) systemctl disable "$service" >/dev/null 2>&1 || true ;;
 		esac
