@@ -365,14 +365,15 @@ static void sizes_that_cannot_be_are_refused(void **state)
 	struct zone zone;
 
 	(void)state;
-	assert_int_equal(zone_size(0, 0), 0);
-	assert_int_equal(zone_size(ZONE_ENTRIES_MAX + 1, 0), 0);
-	assert_int_equal(zone_size(ZONE_ENTRIES_MAX, UINT64_MAX / ZONE_ENTRIES_MAX), 0);
-	assert_int_equal(zone_size(ZONE_ENTRIES_MAX, UINT64_MAX), 0);
-	assert_int_equal(zone_size(64, UINT64_MAX / 64 / 16), 0);
-	assert_int_equal(zone_size(65, 0), zone_size(68, 0));
-	assert_int_equal(zone_size(64, 8) - zone_size(64, 0), 64 * 8 * sizeof(struct log_cell));
-	assert_int_equal(zone_size(64, 0) % 4096, 0);
+	assert_int_equal(zone_size(0, 0, 0), 0);
+	assert_int_equal(zone_size(ZONE_ENTRIES_MAX + 1, 0, 0), 0);
+	assert_int_equal(zone_size(ZONE_ENTRIES_MAX, UINT64_MAX / ZONE_ENTRIES_MAX, 0), 0);
+	assert_int_equal(zone_size(ZONE_ENTRIES_MAX, UINT64_MAX, 0), 0);
+	assert_int_equal(zone_size(64, UINT64_MAX / 64 / 16, 0), 0);
+	assert_int_equal(zone_size(65, 0, 0), zone_size(68, 0, 0));
+	assert_int_equal(zone_size(64, 8, 0) - zone_size(64, 0, 0),
+			 64 * 8 * sizeof(struct log_cell));
+	assert_int_equal(zone_size(64, 0, 0) % 4096, 0);
 
 	made_zone(&zone, 64, &rule, 1);
 	zone.header->sets = 0;

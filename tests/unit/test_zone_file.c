@@ -253,8 +253,8 @@ static void a_new_file_is_in_place_after_the_commit_and_not_before(void **state)
 	assert_int_equal(names_in_directory(), 1);
 	assert_int_equal(lstat(path, &status), 0);
 	assert_int_equal(status.st_mode, S_IFREG | 0600);
-	assert_int_equal(status.st_size, zone_size(ENTRIES, 0));
-	assert_true((uint64_t)status.st_blocks * 512 >= zone_size(ENTRIES, 0));
+	assert_int_equal(status.st_size, zone_size(ENTRIES, 0, 0));
+	assert_true((uint64_t)status.st_blocks * 512 >= zone_size(ENTRIES, 0, 0));
 	zone_file_close(file);
 	assert_int_equal(names_in_directory(), 1);
 }
@@ -578,7 +578,8 @@ static void another_layout_starts_empty(void **state)
 
 static void a_truncated_file_is_set_aside(void **state)
 {
-	const off_t sizes[] = {0, 10, sizeof(struct zone_header), (off_t)zone_size(ENTRIES, 0) - 1};
+	const off_t sizes[] = {0, 10, sizeof(struct zone_header),
+			       (off_t)zone_size(ENTRIES, 0, 0) - 1};
 	struct zone_settings settings = settings_of();
 	ino_t before;
 

@@ -67,7 +67,7 @@ static inline void *made_memory(uint64_t entries, const struct rule *rule, uint6
 {
 	uint64_t cells = rule->algorithm == ALGORITHM_SLIDING_LOG ? rule->capacity : 0;
 	struct rule spare = made_rule(ALGORITHM_TOKEN_BUCKET, overflow, 1, 10 * NS_PER_SEC);
-	uint64_t size = zone_size(entries, cells);
+	uint64_t size = zone_size(entries, cells, 0);
 	struct zone_header *header;
 
 	header = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

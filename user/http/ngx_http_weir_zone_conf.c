@@ -310,7 +310,7 @@ static ngx_int_t size_read(struct zone_words *words)
 		return fault(words, "invalid max", &words->max);
 	if (settings->cells_per_slot < words->zone->settings.main.capacity)
 		return fault(words, "the limit needs more cells than max", &words->max);
-	if (!zone_size(settings->entries, settings->cells_per_slot))
+	if (!zone_size(settings->entries, settings->cells_per_slot, settings->offenders))
 		return fault_plain(words, "entries= times max= is too much memory");
 	return NGX_OK;
 }

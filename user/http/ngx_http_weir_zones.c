@@ -98,7 +98,8 @@ static uint64_t new_keys_a_second(const ngx_http_weir_zone_t *zone)
 static void zone_describe(ngx_conf_t *cf, const ngx_http_weir_zone_t *zone)
 {
 	const struct rule *main = &zone->settings.main;
-	uint64_t size = zone_size(zone->settings.entries, zone->settings.cells_per_slot);
+	const struct zone_settings *settings = &zone->settings;
+	uint64_t size = zone_size(settings->entries, settings->cells_per_slot, settings->offenders);
 	uint64_t keys = new_keys_a_second(zone);
 	char bound[RULE_TEXT_SIZE], full_after[QUANTITY_TEXT_SIZE];
 

@@ -9,9 +9,8 @@
 
 typedef unsigned __int128 wide __attribute__((may_alias));
 
-struct slot_pair slot_read(const struct zone_slot *slot)
+struct slot_pair slot_pair_read(const struct slot_pair *from)
 {
-	const struct slot_pair *from = &slot->pair;
 	struct slot_pair pair;
 	uint64_t before;
 
@@ -22,6 +21,11 @@ struct slot_pair slot_read(const struct zone_slot *slot)
 		pair.tag = __atomic_load_n(&from->tag, __ATOMIC_ACQUIRE);
 	} while (pair.tag != before);
 	return pair;
+}
+
+struct slot_pair slot_read(const struct zone_slot *slot)
+{
+	return slot_pair_read(&slot->pair);
 }
 
 static wide wide_of(struct slot_pair pair)

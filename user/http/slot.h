@@ -51,6 +51,7 @@ _Static_assert(sizeof(struct zone_slot) == 64, "slot size");
 
 /* A tag and a state that were there together, or a tag that changed while it was read: then a
  * compare-and-swap from what was read fails. */
+struct slot_pair slot_pair_read(const struct slot_pair *from);
 struct slot_pair slot_read(const struct zone_slot *slot);
 
 /* Stores to where from is. A full barrier. */

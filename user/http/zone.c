@@ -4,10 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "http/zone_offenders.h"
 #include "http/zone_place.h"
 #include "http/zone_rules.h"
-
-#define PAGE_BYTES 4096ULL
 
 /* Offsets of the file's parts, and its size. */
 struct layout {
@@ -15,6 +14,8 @@ struct layout {
 	uint64_t overflow;
 	uint64_t slots;
 	uint64_t cells;
+	uint64_t offenders;
+	uint64_t offender_details;
 	uint64_t size;
 };
 
@@ -25,13 +26,14 @@ static bool part_add(uint64_t *offset, uint64_t count, uint64_t size)
 
 	if (__builtin_mul_overflow(count, size, &bytes) ||
 	    __builtin_add_overflow(*offset, bytes, &end) ||
-	    __builtin_add_overflow(end, PAGE_BYTES - 1, &end))
+	    __builtin_add_overflow(end, ZONE_PAGE_SIZE - 1, &end))
 		return false;
-	*offset = end & ~(PAGE_BYTES - 1);
+	*offset = end & ~(ZONE_PAGE_SIZE - 1ULL);
 	return true;
 }
 
-static bool layout_find(uint64_t sets, uint64_t cells_per_slot, struct layout *ret)
+static bool layout_find(uint64_t sets, uint64_t cells_per_slot, uint64_t offenders,
+			struct layout *ret)
 {
 	uint64_t cells, offset = 0;
 
@@ -50,17 +52,29 @@ static bool layout_find(uint64_t sets, uint64_t cells_per_slot, struct layout *r
 	ret->cells = offset;
 	if (!part_add(&offset, cells, sizeof(struct log_cell)))
 		return false;
+	ret->offenders = offset;
+	if (!part_add(&offset, offenders, sizeof(struct slot_pair)))
+		return false;
+	ret->offender_details = offset;
+	if (!part_add(&offset, offenders, sizeof(struct zone_offender_detail)))
+		return false;
 	ret->size = offset;
 	return true;
 }
 
-uint64_t zone_size(uint64_t entries, uint64_t cells_per_slot)
+uint64_t zone_offenders_rounded(uint64_t offenders)
+{
+	return (offenders + ZONE_OFFENDER_WAYS - 1) / ZONE_OFFENDER_WAYS * ZONE_OFFENDER_WAYS;
+}
+
+uint64_t zone_size(uint64_t entries, uint64_t cells_per_slot, uint64_t offenders)
 {
 	struct layout layout;
 
-	if (!entries || entries > ZONE_ENTRIES_MAX)
+	if (!entries || entries > ZONE_ENTRIES_MAX || offenders > ZONE_OFFENDERS_MAX)
 		return 0;
-	if (!layout_find((entries + ZONE_WAYS - 1) / ZONE_WAYS, cells_per_slot, &layout))
+	if (!layout_find((entries + ZONE_WAYS - 1) / ZONE_WAYS, cells_per_slot,
+			 zone_offenders_rounded(offenders), &layout))
 		return 0;
 	return layout.size;
 }
@@ -72,13 +86,18 @@ static int parts_find(struct zone *zone, uint8_t *memory, struct failure *why)
 	zone->header = (struct zone_header *)memory;
 	zone->sets = zone->header->sets;
 	zone->cells_per_slot = zone->header->cells_per_slot;
+	zone->offenders_count = zone->header->offenders;
 	if (!zone->sets || zone->sets > ZONE_ENTRIES_MAX / ZONE_WAYS ||
-	    !layout_find(zone->sets, zone->cells_per_slot, &layout))
+	    zone->offenders_count > ZONE_OFFENDERS_MAX ||
+	    zone->offenders_count % ZONE_OFFENDER_WAYS ||
+	    !layout_find(zone->sets, zone->cells_per_slot, zone->offenders_count, &layout))
 		return failure_set(why, EINVAL, "its size cannot be");
 	zone->shares = (uint64_t *)(memory + layout.shares);
 	zone->overflow = (uint64_t *)(memory + layout.overflow);
 	zone->slots = (struct zone_slot *)(memory + layout.slots);
 	zone->cells = (struct log_cell *)(memory + layout.cells);
+	zone->offenders = (struct slot_pair *)(memory + layout.offenders);
+	zone->offender_details = (struct zone_offender_detail *)(memory + layout.offender_details);
 	return 0;
 }
 

@@ -16,26 +16,32 @@
 #include "http/log.h"
 #include "http/slot.h"
 
-#define ZONE_LAYOUT      1
-#define ZONE_MAGIC       "weirzone"
-#define ZONE_NAME_SIZE   32
-#define ZONE_WAYS        4
-#define ZONE_RULES_MAX   256
-#define ZONE_SHARES      4096 /* hashed prefixes; a power of two */
-#define ZONE_SHARE_PART  8    /* of the entries, what one prefix may have: one part in */
-#define ZONE_ENTRIES_MIN 64
-#define ZONE_ENTRIES_MAX (1ULL << 28)
+#define ZONE_LAYOUT            2
+#define ZONE_PAGE_SIZE         4096 /* each part of a file begins on one */
+#define ZONE_MAGIC             "weirzone"
+#define ZONE_NAME_SIZE         32
+#define ZONE_WAYS              4
+#define ZONE_RULES_MAX         256
+#define ZONE_SHARES            4096 /* hashed prefixes; a power of two */
+#define ZONE_SHARE_PART        8    /* of the entries, what one prefix may have: one part in */
+#define ZONE_ENTRIES_MIN       64
+#define ZONE_ENTRIES_MAX       (1ULL << 28)
+#define ZONE_OFFENDERS_DEFAULT 4096
+#define ZONE_OFFENDERS_MAX     (1ULL << 24)
 
 /* One count for each reason that is not a plain pass or refusal. Name, key in JSON and report. */
-#define ZONE_COUNTS(COUNT)                                                                 \
-	COUNT(PASSED, passed)                                                              \
-	COUNT(REFUSED, refused)                                                            \
-	COUNT(OVERFLOW_PASSED, overflow_passed)                                            \
-	COUNT(OVERFLOW_REFUSED, overflow_refused)                                          \
-	COUNT(SHARE_EXCEEDED, share_exceeded) /* sent to overflow by the prefix's share */ \
-	COUNT(DELAYED, delayed)                                                            \
-	COUNT(DEFAULTED, defaulted) /* a per-request value that was no good */             \
-	COUNT(CONTENDED, contended) /* refused: lost the race for a slot too often */
+#define ZONE_COUNTS(COUNT)                                                                      \
+	COUNT(PASSED, passed)                                                                   \
+	COUNT(REFUSED, refused)                                                                 \
+	COUNT(OVERFLOW_PASSED, overflow_passed)                                                 \
+	COUNT(OVERFLOW_REFUSED, overflow_refused)                                               \
+	COUNT(SHARE_EXCEEDED, share_exceeded) /* sent to overflow by the prefix's share */      \
+	COUNT(DELAYED, delayed)                                                                 \
+	COUNT(DEFAULTED, defaulted)           /* a per-request value that was no good */        \
+	COUNT(CONTENDED, contended)           /* refused: lost the race for a slot too often */ \
+	COUNT(BANNED, banned)                 /* refused: its key is banned */                  \
+	COUNT(BANS, bans)                     /* made */                                        \
+	COUNT(OFFENDERS_FULL, offenders_full) /* a new offender found no place */
 
 #define ZONE_COUNT_ENUM(symbol, name) ZONE_COUNT_##symbol,
 enum zone_count { ZONE_COUNTS(ZONE_COUNT_ENUM) ZONE_COUNT_MAX };
@@ -64,7 +70,8 @@ struct zone_identity {
 _Static_assert(sizeof(struct zone_identity) == 40, "identity size");
 
 /* The file: this, then ZONE_SHARES words, then sets words of overflow, then the slots, then
- * cells_per_slot cells for each slot; each part begins on a page. */
+ * cells_per_slot cells for each slot, then the offenders and what is shown of each; each part
+ * begins on a page. */
 struct zone_header {
 	char magic[8];
 	uint32_t layout;
@@ -75,6 +82,8 @@ struct zone_header {
 	uint8_t secret[16]; /* SipHash key */
 	uint64_t sets;      /* slots / ZONE_WAYS */
 	uint64_t cells_per_slot;
+	uint64_t offenders;        /* entries of their table, whole sets; 0: none */
+	uint64_t banned_until_ns;  /* no ban lasts longer */
 	struct zone_rule main;     /* the configured limit, or the default of a variable one */
 	struct zone_rule overflow; /* token bucket */
 	uint64_t counts[ZONE_COUNT_MAX];
@@ -88,6 +97,8 @@ struct zone_header {
 	struct zone_rule rules[ZONE_RULES_MAX];
 };
 
+struct zone_offender_detail;
+
 /* A process' view, of one thread: rules are built as they are met. */
 struct zone {
 	struct zone_header *header;
@@ -95,8 +106,11 @@ struct zone {
 	uint64_t *overflow;
 	struct zone_slot *slots;
 	struct log_cell *cells;
+	struct slot_pair *offenders; /* zone_offenders.h */
+	struct zone_offender_detail *offender_details;
 	uint64_t sets;
 	uint64_t cells_per_slot;
+	uint64_t offenders_count;
 	struct rule main;
 	unsigned int main_rule;   /* its number, found by zone_attach */
 	unsigned int recent_rule; /* the last that zone_rule_find was asked for */
@@ -136,8 +150,12 @@ struct zone_charge {
 
 typedef uint64_t (*zone_clock)(void); /* nanoseconds, monotonic */
 
-/* Sizes and offsets for entries (rounded up to whole sets) and cells. 0 where they overflow. */
-uint64_t zone_size(uint64_t entries, uint64_t cells_per_slot);
+/* Of a file for entries and offenders (both rounded up to whole sets) and cells. 0 where there is
+ * no such file. */
+uint64_t zone_size(uint64_t entries, uint64_t cells_per_slot, uint64_t offenders);
+
+/* Entries of a table for so many offenders: whole sets. */
+uint64_t zone_offenders_rounded(uint64_t offenders);
 
 /* Points zone's parts into memory that holds a whole file whose header was checked; builds the
  * rules in it: main, overflow_rule and share_rule from the header's main and overflow. Writes
@@ -174,7 +192,8 @@ bool zone_slot_owes(struct zone *zone, const struct zone_slot *slot, struct slot
 		    uint64_t now_ns);
 
 /* Copies whatever is owed in from to a zone of another size or with other rules, with the key's
- * labels and counters. Returns how many keys found no place. */
+ * labels and counters, and the offenders. Returns how many keys found no place, and how many bans
+ * and levels. */
 uint64_t zone_carry_over(struct zone *to, struct zone *from, uint64_t now_ns);
 
 /* Adds to a count. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* From a zone to its successor, which nobody else uses yet. */
+#include "http/zone_offenders.h"
 #include "http/zone_place.h"
 #include "http/zone_rules.h"
 
@@ -46,7 +47,7 @@ static void slot_carry(struct zone *to, struct zone_slot *place, struct zone *fr
 
 uint64_t zone_carry_over(struct zone *to, struct zone *from, uint64_t now_ns)
 {
-	uint64_t lost = 0;
+	uint64_t lost = zone_offenders_carry_over(to, from, now_ns);
 
 	for (uint64_t i = 0; i < from->sets * ZONE_WAYS; i++) {
 		const struct zone_slot *slot = &from->slots[i];

@@ -145,7 +145,8 @@ static int file_look(struct zone_file *file, struct failure *why)
 static int create_locked(struct zone_file *file, const struct zone_file_place *made,
 			 struct failure *why)
 {
-	uint64_t size = zone_size(file->settings.entries, file->settings.cells_per_slot);
+	const struct zone_settings *settings = &file->settings;
+	uint64_t size = zone_size(settings->entries, settings->cells_per_slot, settings->offenders);
 	int err = zone_mapping_create(made, size, &file->mapping, why);
 
 	if (err)
@@ -261,7 +262,10 @@ static int check_readable(const struct zone_file *file, struct failure *why)
 	return err;
 }
 
-int zone_file_open_readonly(const char *path, struct zone_file **ret, struct failure *why)
+static int open_by(const char *path,
+		   int (*map)(const struct zone_file_place *place, struct zone_mapping *ret,
+			      struct failure *why),
+		   struct zone_file **ret, struct failure *why)
 {
 	struct zone_file *file = file_new(path, "");
 	int err;
@@ -270,7 +274,7 @@ int zone_file_open_readonly(const char *path, struct zone_file **ret, struct fai
 		return no_memory(why);
 	err = file_enter(file, zone_directory_open_readonly, why);
 	if (!err)
-		err = zone_mapping_open_readonly(&file->place, &file->mapping, why);
+		err = map(&file->place, &file->mapping, why);
 	if (!err)
 		err = check_readable(file, why);
 	if (!err)
@@ -280,4 +284,14 @@ int zone_file_open_readonly(const char *path, struct zone_file **ret, struct fai
 	else
 		*ret = file;
 	return err;
+}
+
+int zone_file_open_readonly(const char *path, struct zone_file **ret, struct failure *why)
+{
+	return open_by(path, zone_mapping_open_readonly, ret, why);
+}
+
+int zone_file_open_writable(const char *path, struct zone_file **ret, struct failure *why)
+{
+	return open_by(path, zone_mapping_open_writable, ret, why);
 }

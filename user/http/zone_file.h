@@ -16,6 +16,7 @@ struct zone_settings {
 	struct zone_identity identity; /* boot_id is filled in */
 	uint64_t entries;
 	uint64_t cells_per_slot;
+	uint64_t offenders; /* 0: no table of them */
 	struct rule main;
 	struct rule overflow;
 	bool shared; /* with other instances: other parameters are refused while they use it */
@@ -56,5 +57,9 @@ void zone_file_close(struct zone_file *file);
  * nobody truncates it meanwhile (SIGBUS). Root reads what the owner of the directory keeps
  * there as well. -EPROTO: it is no zone; -ESTALE: of another boot. */
 int zone_file_open_readonly(const char *path, struct zone_file **ret, struct failure *why);
+
+/* The same, and slots and offenders may be changed while the zone is in use (zone_ban_lift, or a
+ * slot's pair by slot_exchange): what is written to the header, as counts are, is lost. */
+int zone_file_open_writable(const char *path, struct zone_file **ret, struct failure *why);
 
 #endif

@@ -45,8 +45,9 @@ static bool sizes_hold(const struct zone_header *header, uint64_t size)
 	uint64_t sets = header->sets;
 
 	return header->file_size == size && sets >= ZONE_ENTRIES_MIN / ZONE_WAYS &&
-	       sets <= ZONE_ENTRIES_MAX / ZONE_WAYS &&
-	       zone_size(sets * ZONE_WAYS, header->cells_per_slot) == size;
+	       sets <= ZONE_ENTRIES_MAX / ZONE_WAYS && header->offenders <= ZONE_OFFENDERS_MAX &&
+	       header->offenders == zone_offenders_rounded(header->offenders) &&
+	       zone_size(sets * ZONE_WAYS, header->cells_per_slot, header->offenders) == size;
 }
 
 static bool name_holds(const char name[ZONE_NAME_SIZE])
@@ -132,12 +133,12 @@ static bool is_same_key(const struct zone_identity *a, const struct zone_identit
 	       a->is_address == b->is_address && a->ipv6_prefix == b->ipv6_prefix;
 }
 
-/* entries are rounded up to whole sets. */
+/* Entries and offenders are rounded up to whole sets. */
 static bool is_same_size(const struct zone_header *header, const struct zone_settings *settings)
 {
-	return header->file_size == zone_size(settings->entries, settings->cells_per_slot) &&
-	       header->sets == (settings->entries + ZONE_WAYS - 1) / ZONE_WAYS &&
-	       header->cells_per_slot == settings->cells_per_slot;
+	return header->sets == (settings->entries + ZONE_WAYS - 1) / ZONE_WAYS &&
+	       header->cells_per_slot == settings->cells_per_slot &&
+	       header->offenders == zone_offenders_rounded(settings->offenders);
 }
 
 enum zone_past zone_file_compare(const struct zone_header *header,

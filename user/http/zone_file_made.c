@@ -70,7 +70,11 @@ int zone_file_check_settings(const struct zone_settings *settings, struct failur
 	if (settings->main.algorithm != (enum algorithm)settings->identity.algorithm ||
 	    settings->overflow.algorithm != ALGORITHM_TOKEN_BUCKET || !cells_hold(settings))
 		return failure_set(why, EINVAL, "the limit does not fit its algorithm");
-	if (!zone_size(settings->entries, settings->cells_per_slot))
+	if (settings->offenders > ZONE_OFFENDERS_MAX)
+		return failure_set(why, ERANGE, "%llu offenders are more than %llu",
+				   (unsigned long long)settings->offenders,
+				   (unsigned long long)ZONE_OFFENDERS_MAX);
+	if (!zone_size(settings->entries, settings->cells_per_slot, settings->offenders))
 		return failure_set(why, ERANGE, "entries and cells take more than a file can hold");
 	return 0;
 }
@@ -94,11 +98,13 @@ int zone_file_initialise(struct zone_header *header, const struct zone_settings 
 	memcpy(header->magic, ZONE_MAGIC, sizeof(header->magic));
 	header->layout = ZONE_LAYOUT;
 	header->header_size = sizeof(*header);
-	header->file_size = zone_size(settings->entries, settings->cells_per_slot);
+	header->file_size =
+		zone_size(settings->entries, settings->cells_per_slot, settings->offenders);
 	snprintf(header->name, sizeof(header->name), "%s", settings->name);
 	header->identity = settings->identity;
 	header->sets = (settings->entries + ZONE_WAYS - 1) / ZONE_WAYS;
 	header->cells_per_slot = settings->cells_per_slot;
+	header->offenders = zone_offenders_rounded(settings->offenders);
 	zone_file_keep_rule(&header->main, &settings->main);
 	zone_file_keep_rule(&header->overflow, &settings->overflow);
 	zone_file_keep_rule(&header->rules[0], &settings->main);

@@ -74,20 +74,39 @@ int zone_mapping_open(const struct zone_file_place *place, struct zone_mapping *
 
 /* Writing a page of a private mapping makes it our own: from then on no writer of the file can
  * change it under whoever checked it. */
-static int own_header(const struct zone_mapping *mapping)
+static void own_pages(volatile uint8_t *bytes, size_t page)
 {
-	volatile uint8_t *bytes = mapping->memory;
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-
-	if (!mapping->memory)
-		return 0;
-	if (mprotect(mapping->memory, sizeof(struct zone_header), PROT_READ | PROT_WRITE))
-		return -errno;
 	for (size_t at = 0; at < sizeof(struct zone_header); at += page) {
 		uint8_t as_it_is = bytes[at];
 
 		bytes[at] = as_it_is;
 	}
+}
+
+static int own_header(const struct zone_mapping *mapping)
+{
+	if (!mapping->memory)
+		return 0;
+	if (mprotect(mapping->memory, sizeof(struct zone_header), PROT_READ | PROT_WRITE))
+		return -errno;
+	own_pages(mapping->memory, (size_t)sysconf(_SC_PAGESIZE));
+	return 0;
+}
+
+/* The same in the midst of a shared mapping. Where pages are larger than the file's, the header's
+ * last one holds words that are to stay shared. */
+static int own_header_only(const struct zone_mapping *mapping)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	if (!mapping->memory)
+		return 0;
+	if (page > ZONE_PAGE_SIZE)
+		return -ENOTSUP;
+	if (mmap(mapping->memory, sizeof(struct zone_header), PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_FIXED, mapping->fd, 0) == MAP_FAILED)
+		return -errno;
+	own_pages(mapping->memory, page);
 	return 0;
 }
 
@@ -112,6 +131,28 @@ int zone_mapping_open_readonly(const struct zone_file_place *place, struct zone_
 	err = map(place, PROT_READ, MAP_PRIVATE, &mapping, why);
 	if (!err && own_header(&mapping))
 		err = failure_set(why, ENOMEM, "not enough memory to read %s", place->path);
+	if (err)
+		zone_mapping_close(&mapping);
+	else
+		*ret = mapping;
+	return err;
+}
+
+int zone_mapping_open_writable(const struct zone_file_place *place, struct zone_mapping *ret,
+			       struct failure *why)
+{
+	struct zone_mapping mapping = ZONE_MAPPING_NONE;
+	int err;
+
+	mapping.fd = file_open(place, O_RDWR, reader_trusts(place), &mapping.size, why);
+	if (mapping.fd < 0)
+		return mapping.fd;
+	err = map(place, PROT_READ | PROT_WRITE, MAP_SHARED, &mapping, why);
+	if (!err) {
+		err = own_header_only(&mapping);
+		if (err)
+			failure_set(why, err, "cannot map %s: %s", place->path, strerror(-err));
+	}
 	if (err)
 		zone_mapping_close(&mapping);
 	else

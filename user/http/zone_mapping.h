@@ -30,6 +30,11 @@ int zone_mapping_open(const struct zone_file_place *place, struct zone_mapping *
 int zone_mapping_open_readonly(const struct zone_file_place *place, struct zone_mapping *ret,
 			       struct failure *why);
 
+/* What is there, to be changed by who is not of those who keep it; the header is a copy as well,
+ * and what is written to it is lost. -ENOTSUP: pages larger than the file's. */
+int zone_mapping_open_writable(const struct zone_file_place *place, struct zone_mapping *ret,
+			       struct failure *why);
+
 /* A new file of size bytes, allocated and all zero. -EEXIST; -ENOSPC, and then nothing is left. */
 int zone_mapping_create(const struct zone_file_place *place, uint64_t size,
 			struct zone_mapping *ret, struct failure *why);
