@@ -127,6 +127,17 @@ struct taken rule_take(const struct rule *rule, uint64_t state, uint64_t cost, u
 	return taken;
 }
 
+/* A charge from the future: the clock went back, and what has become of it is unknown. */
+uint64_t rule_refund(const struct rule *rule, uint64_t state, uint64_t cost, uint64_t charged_ns,
+		     uint64_t now_ns)
+{
+	const struct method *method = method_of(rule);
+
+	if (charged_ns > now_ns)
+		return state;
+	return method->refund(rule, method->settle(rule, state, now_ns), cost, charged_ns, now_ns);
+}
+
 void rule_answer(const struct rule *rule, uint64_t state, uint64_t cost, uint64_t now_ns,
 		 struct answer *ret)
 {

@@ -93,6 +93,13 @@ static inline uint64_t cost_wanted(uint64_t cost)
 struct taken rule_take(const struct rule *rule, uint64_t state, uint64_t cost, uint64_t now_ns,
 		       enum take_mode mode);
 
+/* The state, as it is now, with a charge given back that was admitted under the same rule at
+ * charged_ns: as if that charge had never been made, or less. A window gives back the whole of it
+ * while it counts. A bucket keeps what it was refilled by since, for that may have repaid the
+ * charge: taking the whole cost off would let others' charges pass that there was no room for. */
+uint64_t rule_refund(const struct rule *rule, uint64_t state, uint64_t cost, uint64_t charged_ns,
+		     uint64_t now_ns);
+
 /* Not for logs (log_answer). */
 void rule_answer(const struct rule *rule, uint64_t state, uint64_t cost, uint64_t now_ns,
 		 struct answer *ret);

@@ -16,6 +16,9 @@ struct method {
 	/* Takes units that are there. */
 	uint64_t (*charge)(const struct rule *rule, uint64_t state, uint64_t units,
 			   uint64_t now_ns);
+	/* Takes back what of units charged at charged_ns is surely still owed. */
+	uint64_t (*refund)(const struct rule *rule, uint64_t state, uint64_t units,
+			   uint64_t charged_ns, uint64_t now_ns);
 	/* Takes all there is. */
 	uint64_t (*exhaust)(const struct rule *rule, uint64_t state, uint64_t now_ns);
 	/* Until units can be taken. */

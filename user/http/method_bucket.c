@@ -46,6 +46,21 @@ static uint64_t bucket_charge(const struct rule *rule, uint64_t state, uint64_t 
 	return charged;
 }
 
+/* Without the charge the bucket would have stood full, at most, for the time since: that much less
+ * of the charge is left, and never less than that. No more can be known from the word. When the
+ * bucket would have been full, as the word of before the charge has it, is no bound: a refund of an
+ * earlier charge in between moves it. */
+static uint64_t bucket_refund(const struct rule *rule, uint64_t state, uint64_t units,
+			      uint64_t charged_ns, uint64_t now_ns)
+{
+	uint64_t minted = minted_at(rule, now_ns), debt = bucket_debt(state, minted);
+	uint64_t refilled = minted - minted_at(rule, charged_ns);
+	uint64_t cost = bucket_cost(&rule->limit, units), left;
+
+	left = cost > refilled ? cost - refilled : 0;
+	return state - (left < debt ? left : debt);
+}
+
 /* The part of a token too: who asks on and on gets none. */
 static uint64_t bucket_exhaust(const struct rule *rule, uint64_t state, uint64_t now_ns)
 {
@@ -72,6 +87,7 @@ const struct method method_bucket = {
 	.settle = bucket_settle,
 	.left = bucket_left,
 	.charge = bucket_charge,
+	.refund = bucket_refund,
 	.exhaust = bucket_exhaust,
 	.wait_ns = bucket_wait_ns,
 	.convert = bucket_convert_state,

@@ -150,6 +150,21 @@ static uint64_t window_charge(const struct rule *rule, uint64_t state, uint64_t 
 	return window_write(rule, &window);
 }
 
+/* From the count that has it, if that still weighs. */
+static uint64_t window_refund(const struct rule *rule, uint64_t state, uint64_t units,
+			      uint64_t charged_ns, uint64_t now_ns)
+{
+	struct window window = window_read(rule, state);
+	uint64_t number = now_ns / rule->rate.period_ns;
+	uint64_t charged = charged_ns / rule->rate.period_ns;
+
+	if (charged == number)
+		window.current -= smaller_of(units, window.current);
+	else if (charged + 1 == number)
+		window.previous -= smaller_of(units, window.previous);
+	return window_write(rule, &window);
+}
+
 static uint64_t window_exhaust(const struct rule *rule, uint64_t state, uint64_t now_ns)
 {
 	return window_charge(rule, state, window_left(rule, state, now_ns), now_ns);
@@ -208,6 +223,7 @@ const struct method method_window = {
 	.settle = window_settle,
 	.left = window_left,
 	.charge = window_charge,
+	.refund = window_refund,
 	.exhaust = window_exhaust,
 	.wait_ns = window_wait_ns,
 	.convert = window_convert,
