@@ -53,7 +53,7 @@ static struct reply_policy random_policy(const char *name, struct rule *rule, ui
 
 static void response_print(const struct reply_policy *policies, size_t count)
 {
-	uint64_t retry_after = reply_retry_after(policies, count);
+	uint64_t retry_after = reply_seconds(reply_wait_ns(policies, count));
 	char field[POLICIES_MAX * REPLY_POLICY_SIZE + 1];
 
 	puts(retry_after ? "HTTP/1.1 429" : "HTTP/1.1 200");

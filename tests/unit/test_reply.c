@@ -249,8 +249,9 @@ static void to_retry_is_to_wait_for_all_that_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		assert_int_equal(reply_retry_after(cases[i].policies, 2), cases[i].seconds);
-	assert_int_equal(reply_retry_after(NULL, 0), 0);
+		assert_int_equal(reply_seconds(reply_wait_ns(cases[i].policies, 2)),
+				 cases[i].seconds);
+	assert_int_equal(reply_wait_ns(NULL, 0), 0);
 }
 
 static json_t *json_of(const char *text)

@@ -25,17 +25,18 @@ static bool prefix_of_sockaddr(const struct sockaddr *sockaddr, struct prefix *r
 	return true;
 }
 
-/* What the socket said. A request that ends before it is remembered has the connection's own. */
-static void peer_find(ngx_http_request_t *r, struct prefix *ret)
+/* A request that ends before it is remembered has the connection's own. */
+struct prefix ngx_http_weir_peer(ngx_http_request_t *r)
 {
 	const ngx_http_weir_request_t *kept = ngx_http_weir_request(r);
+	struct prefix peer = {.family = 0};
 
-	prefix_of_sockaddr(kept ? kept->peer : r->connection->sockaddr, ret);
+	prefix_of_sockaddr(kept ? kept->peer : r->connection->sockaddr, &peer);
+	return peer;
 }
 
-/* The header's last lines, in the order they came; returns how many. */
-static size_t lines_find(ngx_http_request_t *r, const ngx_str_t *name,
-			 struct forwarded_line lines[LINES_MAX])
+size_t ngx_http_weir_lines(ngx_http_request_t *r, const ngx_str_t *name,
+			   struct forwarded_line *lines, size_t max)
 {
 	ngx_list_part_t *part = &r->headers_in.headers.part;
 	size_t count = 0;
@@ -46,7 +47,7 @@ static size_t lines_find(ngx_http_request_t *r, const ngx_str_t *name,
 		for (ngx_uint_t i = 0; i < part->nelts; i++) {
 			if (!ngx_http_weir_is_named(&header[i], name))
 				continue;
-			if (count == LINES_MAX)
+			if (count == max)
 				ngx_memmove(lines, lines + 1, --count * sizeof(*lines));
 			lines[count].bytes = (const char *)header[i].value.data;
 			lines[count++].size = header[i].value.len;
@@ -63,7 +64,7 @@ static struct prefix client_named(ngx_http_request_t *r, const ngx_http_weir_mai
 		[FORWARDED_FORWARDED] = ngx_string("forwarded"),
 	};
 	struct forwarded_line lines[LINES_MAX];
-	size_t count = lines_find(r, &names[conf->header], lines);
+	size_t count = ngx_http_weir_lines(r, &names[conf->header], lines, LINES_MAX);
 
 	return forwarded_client(conf->header, lines, count, conf->trusted.elts, conf->trusted.nelts,
 				peer);
@@ -81,12 +82,6 @@ static struct prefix client_proxied(ngx_http_request_t *r, const struct prefix *
 	return client;
 }
 
-static bool peer_is_trusted(const ngx_http_weir_main_conf_t *conf, const struct prefix *peer)
-{
-	return peer->family ? prefixes_contain(conf->trusted.elts, conf->trusted.nelts, peer)
-			    : conf->trusts_unix;
-}
-
 /* Where realip found another address than the peer's, clients behind that peer are not one network.
  */
 static void origin_find(ngx_http_request_t *r, struct ngx_http_weir_source *source)
@@ -98,18 +93,33 @@ static void origin_find(ngx_http_request_t *r, struct ngx_http_weir_source *sour
 		source->origin = shown;
 }
 
+struct ngx_http_weir_source ngx_http_weir_source_of(ngx_http_request_t *r,
+						    const struct prefix *address)
+{
+	ngx_http_weir_main_conf_t *conf = ngx_http_get_module_main_conf(r, ngx_http_weir_module);
+	struct ngx_http_weir_source source = {.is_peer = false};
+
+	address_normalise(address->family, address->address, conf->ipv6_prefix, &source.address);
+	source.origin = source.address;
+	return source;
+}
+
 struct ngx_http_weir_source ngx_http_weir_source(ngx_http_request_t *r)
 {
 	ngx_http_weir_main_conf_t *conf = ngx_http_get_module_main_conf(r, ngx_http_weir_module);
+	const ngx_http_weir_asked_t *asked = ngx_http_weir_asked(r);
 	struct ngx_http_weir_source source = {.address = {.family = 0}};
-	struct prefix peer = {.family = 0}, client;
+	struct prefix peer, client;
+	bool is_trusted;
 
+	if (asked)
+		return asked->source;
 	r = r->main;
-	peer_find(r, &peer);
-	client = peer;
-	if (conf->proxy_protocol && peer_is_trusted(conf, &peer))
+	client = peer = ngx_http_weir_peer(r);
+	is_trusted = ngx_http_weir_is_from(&conf->trusted, conf->trusts_unix, &peer);
+	if (conf->proxy_protocol && is_trusted)
 		client = client_proxied(r, &peer);
-	else if (conf->header != FORWARDED_NONE && peer_is_trusted(conf, &peer))
+	else if (conf->header != FORWARDED_NONE && is_trusted)
 		client = client_named(r, conf, &peer);
 	source.is_peer = !ngx_memcmp(&client, &peer, sizeof(peer));
 	if (client.family)

@@ -20,7 +20,18 @@ static const struct ngx_http_weir_source *asking_source(struct asking *asking)
 	return &asking->source;
 }
 
-static bool key_of_address(struct asking *asking, ngx_http_weir_zone_t *zone, struct zone_key *ret)
+void ngx_http_weir_key_of_address(ngx_http_weir_zone_t *zone,
+				  const struct ngx_http_weir_source *source, struct zone_key *ret)
+{
+	const uint8_t *secret = zone->zone->header->secret;
+
+	if (source->origin.family)
+		ret->origin = key_hash_origin(secret, &source->origin);
+	ret->hash = key_hash_address(secret, &source->address);
+	key_label_address(&source->address, source->is_peer, &ret->label);
+}
+
+static bool key_of_client(struct asking *asking, ngx_http_weir_zone_t *zone, struct zone_key *ret)
 {
 	const struct ngx_http_weir_source *source = asking_source(asking);
 	const uint8_t *secret = zone->zone->header->secret;
@@ -33,8 +44,7 @@ static bool key_of_address(struct asking *asking, ngx_http_weir_zone_t *zone, st
 	}
 	if (!source->address.family)
 		return false;
-	ret->hash = key_hash_address(secret, &source->address);
-	key_label_address(&source->address, source->is_peer, &ret->label);
+	ngx_http_weir_key_of_address(zone, source, ret);
 	return true;
 }
 
@@ -63,10 +73,10 @@ static ngx_int_t key_find(struct asking *asking, ngx_http_weir_zone_t *zone, str
 	const struct ngx_http_weir_source *source = asking_source(asking);
 
 	ngx_memzero(ret, sizeof(*ret));
+	if (zone->is_address)
+		return key_of_client(asking, zone, ret) ? NGX_OK : NGX_DECLINED;
 	if (source->origin.family)
 		ret->origin = key_hash_origin(zone->zone->header->secret, &source->origin);
-	if (zone->is_address)
-		return key_of_address(asking, zone, ret) ? NGX_OK : NGX_DECLINED;
 	return key_of_text(asking, zone, ret);
 }
 
@@ -111,7 +121,7 @@ static bool rule_fits(const ngx_http_weir_zone_t *zone, const struct rule *rule)
 	       rule->capacity <= zone->zone->header->cells_per_slot;
 }
 
-static unsigned int rule_number(ngx_http_request_t *r, ngx_http_weir_zone_t *zone)
+unsigned int ngx_http_weir_rule(ngx_http_request_t *r, ngx_http_weir_zone_t *zone)
 {
 	struct rule rule;
 	int number = -1;
@@ -156,7 +166,7 @@ static ngx_int_t charge_add(struct asking *asking, ngx_http_weir_decision_t *dec
 		return found == NGX_DECLINED ? NGX_OK : NGX_ERROR;
 	charge->zone = limit->zone->zone;
 	charge->mode = limit->zone->mode;
-	charge->rule = rule_number(asking->r, limit->zone);
+	charge->rule = ngx_http_weir_rule(asking->r, limit->zone);
 	charge->cost = cost_find(asking->r, limit);
 	decision->limits[at] = limit;
 	(*count)++;
@@ -177,10 +187,10 @@ static ngx_int_t charges_collect(struct asking *asking, ngx_http_weir_decision_t
 	return NGX_OK;
 }
 
-ngx_int_t ngx_http_weir_charges_collect(ngx_http_request_t *r, ngx_http_weir_decision_t *decision)
+ngx_int_t ngx_http_weir_charges_collect(ngx_http_request_t *r, ngx_http_weir_decision_t *decision,
+					ngx_array_t *limits)
 {
 	struct asking asking = {.r = r};
-	ngx_array_t *limits = decision->conf->limits;
 
 	return charges_collect(&asking, decision, limits, false) ||
 	       charges_collect(&asking, decision, limits, true);

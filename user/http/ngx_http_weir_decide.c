@@ -15,19 +15,20 @@ uint64_t ngx_http_weir_now_ns(void)
 	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
 }
 
-static ngx_http_weir_decision_t *decision_new(ngx_http_request_t *r, ngx_http_weir_loc_conf_t *conf)
+ngx_http_weir_decision_t *ngx_http_weir_decision_new(ngx_http_request_t *r,
+						     ngx_http_weir_loc_conf_t *conf,
+						     ngx_uint_t charges)
 {
-	ngx_uint_t limits = conf->limits->nelts;
 	ngx_http_weir_decision_t *decision;
 
-	decision = ngx_palloc(r->pool, sizeof(*decision) + limits * (sizeof(*decision->charges) +
-								     sizeof(*decision->limits)));
+	decision = ngx_palloc(r->pool, sizeof(*decision) + charges * (sizeof(*decision->charges) +
+								      sizeof(*decision->limits)));
 	if (!decision)
 		return NULL;
 	ngx_memzero(decision, sizeof(*decision));
 	decision->conf = conf;
 	decision->charges = (struct zone_charge *)(decision + 1);
-	decision->limits = (ngx_http_weir_limit_t **)(decision->charges + limits);
+	decision->limits = (ngx_http_weir_limit_t **)(decision->charges + charges);
 	return decision;
 }
 
@@ -59,9 +60,8 @@ static void outcome_set(ngx_http_weir_decision_t *decision, enum ngx_http_weir_o
 	decision->telling = telling;
 }
 
-static void enforced_refused(ngx_http_weir_decision_t *decision)
+static void refusing_find(ngx_http_weir_decision_t *decision)
 {
-	decision->refused = true;
 	for (ngx_uint_t i = 0; i < decision->enforced; i++) {
 		enum zone_status status = decision->charges[i].status;
 
@@ -72,6 +72,13 @@ static void enforced_refused(ngx_http_weir_decision_t *decision)
 		if (status == ZONE_REFUSED || status == ZONE_OVERFLOW_REFUSED)
 			return;
 	}
+}
+
+static void enforced_refused(ngx_http_request_t *r, ngx_http_weir_decision_t *decision)
+{
+	decision->refused = true;
+	refusing_find(decision);
+	ngx_http_weir_penalty_count(r, decision);
 }
 
 static void enforced_passed(ngx_http_weir_decision_t *decision)
@@ -120,7 +127,7 @@ static void judge(ngx_http_request_t *r, ngx_http_weir_decision_t *decision)
 {
 	if (decision->enforced &&
 	    !zone_take_all(decision->charges, decision->enforced, ngx_http_weir_now_ns))
-		enforced_refused(decision);
+		enforced_refused(r, decision);
 	else
 		enforced_passed(decision);
 	if (decision->hold_ns && !ngx_http_weir_may_hold(r))
@@ -129,21 +136,6 @@ static void judge(ngx_http_request_t *r, ngx_http_weir_decision_t *decision)
 		decision->observed = 0;
 	else
 		observed_judge(decision);
-}
-
-/* NGX_DECLINED: no zone has a key for the request. */
-static ngx_int_t decide(ngx_http_request_t *r, ngx_http_weir_loc_conf_t *conf,
-			ngx_http_weir_decision_t **ret)
-{
-	ngx_http_weir_decision_t *decision = decision_new(r, conf);
-
-	if (!decision || ngx_http_weir_charges_collect(r, decision))
-		return NGX_ERROR;
-	if (!decision->enforced && !decision->observed)
-		return NGX_DECLINED;
-	judge(r, decision);
-	*ret = decision;
-	return NGX_OK;
 }
 
 /* At most one line a second for a zone and worker. */
@@ -186,6 +178,34 @@ static void overflow_log(ngx_http_request_t *r, ngx_http_weir_decision_t *decisi
 	}
 }
 
+void ngx_http_weir_decide(ngx_http_request_t *r, ngx_http_weir_decision_t *decision)
+{
+	if (!ngx_http_weir_penalty_bans(decision))
+		judge(r, decision);
+	overflow_log(r, decision);
+	if (decision->refused)
+		refusal_log(r, decision);
+}
+
+/* NGX_DECLINED: no zone has a key for the request. NGX_AGAIN: its body has to be read first; not
+ * that of a client who is banned already. */
+static ngx_int_t decide(ngx_http_request_t *r, ngx_http_weir_loc_conf_t *conf,
+			ngx_http_weir_request_t *kept)
+{
+	ngx_http_weir_decision_t *decision =
+		ngx_http_weir_decision_new(r, conf, conf->limits->nelts);
+
+	if (!decision || ngx_http_weir_form_collect(r, kept, decision))
+		return NGX_ERROR;
+	if (kept->wants_body && !ngx_http_weir_penalty_bans(decision))
+		return NGX_AGAIN;
+	if (!decision->enforced && !decision->observed)
+		return NGX_DECLINED;
+	kept->decision = decision;
+	ngx_http_weir_decide(r, decision);
+	return NGX_OK;
+}
+
 /* Never NGX_OK, which would skip the limits and checks of others. */
 ngx_int_t ngx_http_weir_preaccess(ngx_http_request_t *r)
 {
@@ -193,20 +213,19 @@ ngx_int_t ngx_http_weir_preaccess(ngx_http_request_t *r)
 	ngx_http_weir_request_t *kept;
 	ngx_int_t rc;
 
-	if (r != r->main || !conf->limits || !conf->limits->nelts)
+	if (r != r->main || !conf->limits || !conf->limits->nelts || conf->check)
 		return NGX_DECLINED;
 	kept = ngx_http_weir_request(r);
 	if (!kept)
 		return NGX_HTTP_INTERNAL_SERVER_ERROR;
 	if (kept->decision || (conf->exempt_preflight && is_preflight(r)))
 		return NGX_DECLINED;
-	rc = decide(r, conf, &kept->decision);
+	rc = decide(r, conf, kept);
+	if (rc == NGX_AGAIN)
+		return ngx_http_weir_form_read(r);
 	if (rc)
 		return rc == NGX_DECLINED ? NGX_DECLINED : NGX_HTTP_INTERNAL_SERVER_ERROR;
-	overflow_log(r, kept->decision);
-	if (kept->decision->refused) {
-		refusal_log(r, kept->decision);
+	if (kept->decision->refused)
 		return ngx_http_weir_refuse(r, kept->decision);
-	}
 	return kept->decision->hold_ns ? ngx_http_weir_hold(r, kept->decision) : NGX_DECLINED;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The directives, but for weir_zone (ngx_http_weir_zone_conf.c). */
+/* The table of directives, and those that are neither of zones (ngx_http_weir_zone_conf.c), limits
+ * (ngx_http_weir_limit_conf.c) nor checks (ngx_http_weir_check_conf.c). */
 #include "http/ngx_http_weir.h"
 
 #define ANYWHERE (NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF)
@@ -7,46 +8,44 @@
 #define HELD_MAX_DEFAULT    1024
 #define HELD_MAX_MAX        1000000
 #define IPV6_PREFIX_DEFAULT 64
-#define STATUS_MIN          400
-#define STATUS_MAX          599
+#define REFUSAL_MIN         400
+#define REFUSAL_MAX         599
 #define JITTER_MAX_SEC      3600
 
-/* The value of "name=value" where word is of that form. */
-static char *parameter_of(ngx_str_t *word, const char *name)
+ngx_int_t ngx_http_weir_from(ngx_str_t *word, ngx_array_t *prefixes, bool *trusts_unix)
 {
-	size_t size = ngx_strlen(name);
+	char *text = ngx_http_weir_parameter(word, "from");
+	struct prefix prefix, *place;
 
-	if (word->len <= size || ngx_strncmp(word->data, name, size) || word->data[size] != '=')
-		return NULL;
-	return (char *)word->data + size + 1;
+	if (text && !ngx_strcmp(text, "unix:")) {
+		*trusts_unix = true;
+		return NGX_OK;
+	}
+	if (!text || !prefix_parse(text, &prefix))
+		return NGX_DECLINED;
+	place = ngx_array_push(prefixes);
+	if (!place)
+		return NGX_ERROR;
+	*place = prefix;
+	return NGX_OK;
 }
 
-static char *parameter_bad(ngx_conf_t *cf, ngx_str_t *word)
+bool ngx_http_weir_is_from(const ngx_array_t *prefixes, bool trusts_unix, const struct prefix *peer)
 {
-	ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "invalid parameter \"%V\"", word);
-	return NGX_CONF_ERROR;
+	return peer->family ? prefixes_contain(prefixes->elts, prefixes->nelts, peer) : trusts_unix;
 }
 
 static char *address_parameter(ngx_conf_t *cf, ngx_http_weir_main_conf_t *conf, ngx_str_t *word)
 {
-	char *text = parameter_of(word, "from");
-	struct prefix prefix, *place;
+	ngx_int_t rc = ngx_http_weir_from(word, &conf->trusted, &conf->trusts_unix);
 	uint8_t length;
+	char *text;
 
-	if (text && !ngx_strcmp(text, "unix:")) {
-		conf->trusts_unix = true;
-		return NGX_CONF_OK;
-	}
-	if (text && prefix_parse(text, &prefix)) {
-		place = ngx_array_push(&conf->trusted);
-		if (!place)
-			return NGX_CONF_ERROR;
-		*place = prefix;
-		return NGX_CONF_OK;
-	}
-	text = parameter_of(word, "ipv6-prefix");
+	if (rc != NGX_DECLINED)
+		return rc ? NGX_CONF_ERROR : NGX_CONF_OK;
+	text = ngx_http_weir_parameter(word, "ipv6-prefix");
 	if (!text || !prefix_length_parse(text, 128, &length))
-		return parameter_bad(cf, word);
+		return ngx_http_weir_parameter_bad(cf, word);
 	conf->ipv6_prefix = length;
 	return NGX_CONF_OK;
 }
@@ -100,109 +99,10 @@ static char *address_directive(ngx_conf_t *cf, ngx_command_t *command, void *opa
 			: "needs \"from=\": whose header is to be believed";
 }
 
-static char *limit_cost(ngx_conf_t *cf, ngx_http_weir_limit_t *limit, ngx_str_t *word)
-{
-	char *text = parameter_of(word, "cost");
-	ngx_str_t value = {word->len - (size_t)(text - (char *)word->data), (u_char *)text};
-
-	if (ngx_http_script_variables_count(&value)) {
-		limit->cost = ngx_http_weir_compile(cf, &value);
-		return limit->cost ? NGX_CONF_OK : NGX_CONF_ERROR;
-	}
-	if (!ngx_strcmp(text, "0")) {
-		limit->fixed_cost = 0;
-		return NGX_CONF_OK;
-	}
-	if (!count_parse(text, &limit->fixed_cost))
-		return parameter_bad(cf, word);
-	return NGX_CONF_OK;
-}
-
-static char *limit_parameter(ngx_conf_t *cf, ngx_http_weir_limit_t *limit, ngx_str_t *word)
-{
-	char *delay = parameter_of(word, "delay");
-
-	if (parameter_of(word, "cost"))
-		return limit_cost(cf, limit, word);
-	if (!delay && ngx_strcmp(word->data, "nodelay"))
-		return parameter_bad(cf, word);
-	if (limit->hold_given)
-		return "has \"delay=\" or \"nodelay\" twice";
-	limit->hold_given = true;
-	limit->may_hold = delay != NULL;
-	limit->burst = 0;
-	if (!delay || !ngx_strcmp(delay, "0") || count_parse(delay, &limit->burst))
-		return NGX_CONF_OK;
-	return parameter_bad(cf, word);
-}
-
-static char *limits_off(ngx_conf_t *cf, ngx_http_weir_loc_conf_t *conf)
-{
-	if (cf->args->nelts != 2)
-		return "takes no parameter after \"off\"";
-	if (conf->limits)
-		return "has \"off\" beside a zone";
-	conf->limits = ngx_array_create(cf->pool, 1, sizeof(ngx_http_weir_limit_t));
-	return conf->limits ? NGX_CONF_OK : NGX_CONF_ERROR;
-}
-
-/* One that is not limited already by the zone. */
-static char *limit_add(ngx_conf_t *cf, ngx_http_weir_loc_conf_t *conf, ngx_http_weir_zone_t *zone,
-		       ngx_http_weir_limit_t **ret)
-{
-	ngx_http_weir_limit_t *limit;
-
-	if (conf->limits && !conf->limits->nelts)
-		return "has \"off\" beside a zone";
-	if (!conf->limits)
-		conf->limits = ngx_array_create(cf->pool, 2, sizeof(ngx_http_weir_limit_t));
-	if (!conf->limits)
-		return NGX_CONF_ERROR;
-	limit = conf->limits->elts;
-	for (ngx_uint_t i = 0; i < conf->limits->nelts; i++) {
-		if (limit[i].zone == zone)
-			return "is duplicate";
-	}
-	limit = ngx_array_push(conf->limits);
-	if (!limit)
-		return NGX_CONF_ERROR;
-	ngx_memzero(limit, sizeof(*limit));
-	*ret = limit;
-	return NGX_CONF_OK;
-}
-
-static char *weir_directive(ngx_conf_t *cf, ngx_command_t *command, void *opaque)
-{
-	ngx_str_t *words = cf->args->elts;
-	ngx_http_weir_limit_t *limit;
-	ngx_http_weir_zone_t *zone;
-	char *rc;
-
-	(void)command;
-	if (!ngx_strcmp(words[1].data, "off"))
-		return limits_off(cf, opaque);
-	zone = ngx_http_weir_zone_named(cf, &words[1]);
-	if (!zone)
-		return NGX_CONF_ERROR;
-	rc = limit_add(cf, opaque, zone, &limit);
-	if (rc)
-		return rc;
-	zone->used = true;
-	limit->zone = zone;
-	limit->fixed_cost = 1;
-	limit->place = ngx_http_weir_place(cf);
-	for (ngx_uint_t i = 2; i < cf->args->nelts; i++) {
-		rc = limit_parameter(cf, limit, &words[i]);
-		if (rc)
-			return rc;
-	}
-	return NGX_CONF_OK;
-}
-
 /* nginx closes the connection at some statuses, and shows others of its own as 400. */
 static bool status_is_plain(ngx_uint_t status)
 {
-	return status >= STATUS_MIN && status <= STATUS_MAX && status != 408 && status != 444 &&
+	return status >= REFUSAL_MIN && status <= REFUSAL_MAX && status != 408 && status != 444 &&
 	       (status < 494 || status > 499);
 }
 
@@ -214,7 +114,7 @@ static char *status_check(ngx_conf_t *cf, void *post, void *data)
 	ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
 			   "the status must be %d to %d, but for 408, 444 and 494 to 499, which "
 			   "mean something else to nginx",
-			   STATUS_MIN, STATUS_MAX);
+			   REFUSAL_MIN, REFUSAL_MAX);
 	return NGX_CONF_ERROR;
 }
 
@@ -283,8 +183,18 @@ ngx_command_t ngx_http_weir_commands[] = {
 	 NGX_HTTP_MAIN_CONF_OFFSET, 0, NULL},
 	MAIN_VALUE("weir_dir", ngx_conf_set_str_slot, dir, NULL),
 	MAIN_VALUE("weir_held_max", ngx_conf_set_num_slot, held_max, &held_post),
-	{ngx_string("weir"), ANYWHERE | NGX_CONF_1MORE, weir_directive, NGX_HTTP_LOC_CONF_OFFSET, 0,
-	 NULL},
+	{ngx_string("weir_penalty"), NGX_HTTP_MAIN_CONF | NGX_CONF_2MORE, ngx_http_weir_penalty,
+	 NGX_HTTP_MAIN_CONF_OFFSET, 0, NULL},
+	{ngx_string("weir_form_field"), NGX_HTTP_MAIN_CONF | NGX_CONF_2MORE,
+	 ngx_http_weir_form_field, NGX_HTTP_MAIN_CONF_OFFSET, 0, NULL},
+	{ngx_string("weir_check"), NGX_HTTP_LOC_CONF | NGX_CONF_1MORE, ngx_http_weir_check,
+	 NGX_HTTP_LOC_CONF_OFFSET, 0, NULL},
+	{ngx_string("weir_route"), NGX_HTTP_LOC_CONF | NGX_CONF_2MORE, ngx_http_weir_route,
+	 NGX_HTTP_LOC_CONF_OFFSET, 0, NULL},
+	{ngx_string("weir_cors"), ANYWHERE | NGX_CONF_1MORE, ngx_http_weir_cors,
+	 NGX_HTTP_LOC_CONF_OFFSET, 0, NULL},
+	{ngx_string("weir"), ANYWHERE | NGX_CONF_1MORE, ngx_http_weir_limit,
+	 NGX_HTTP_LOC_CONF_OFFSET, 0, NULL},
 	LOC_VALUE("weir_headers", NGX_CONF_TAKE1, ngx_conf_set_enum_slot, fields, fields_words),
 	LOC_VALUE("weir_body", NGX_CONF_TAKE1, ngx_conf_set_enum_slot, body, body_words),
 	LOC_VALUE("weir_log_level", NGX_CONF_TAKE1, ngx_conf_set_enum_slot, log_level, level_words),
@@ -337,36 +247,10 @@ void *ngx_http_weir_create_loc_conf(ngx_conf_t *cf)
 	return conf;
 }
 
-/* Now that every zone is known: what each algorithm takes. */
-static char *limit_check(ngx_conf_t *cf, ngx_http_weir_limit_t *limit)
-{
-	const ngx_http_weir_zone_t *zone = limit->zone;
-	const char *fault = NULL;
-
-	if (!zone->defined)
-		fault = "is not defined";
-	else if (limit->hold_given && algorithm_is_window(zone->settings.main.algorithm))
-		fault = "is of windows, which hold nothing back: no \"delay=\" or \"nodelay\"";
-	else if (!limit->cost && !zone->capacity &&
-		 limit->fixed_cost > zone->settings.main.capacity)
-		fault = "has less capacity than the cost of one request";
-	else if (limit->may_hold && !zone->capacity && limit->burst > zone->settings.main.capacity)
-		fault = "has less capacity than \"delay=\"";
-	if (!fault) {
-		if (!limit->hold_given)
-			limit->may_hold = zone->settings.main.algorithm == ALGORITHM_LEAKY_BUCKET;
-		return NGX_CONF_OK;
-	}
-	ngx_log_error(NGX_LOG_EMERG, cf->log, 0, "weir zone \"%V\" %s in %V:%ui", &zone->name,
-		      fault, &limit->place.file, limit->place.line);
-	return NGX_CONF_ERROR;
-}
-
 char *ngx_http_weir_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
 {
 	ngx_http_weir_loc_conf_t *outer = parent, *conf = child;
 	bool is_inherited = !conf->limits;
-	ngx_http_weir_limit_t *limit;
 
 	if (is_inherited)
 		conf->limits = outer->limits;
@@ -377,13 +261,16 @@ char *ngx_http_weir_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
 	ngx_conf_merge_value(conf->reveal, outer->reveal, 1);
 	ngx_conf_merge_value(conf->exempt_preflight, outer->exempt_preflight, 0);
 	ngx_conf_merge_sec_value(conf->jitter_sec, outer->jitter_sec, 0);
+	if (!conf->origins) {
+		conf->origins = outer->origins;
+		conf->shares_credentials = outer->shares_credentials;
+	}
+	if (conf->check)
+		return ngx_http_weir_check_verify(cf, conf, !is_inherited);
 	if (!conf->limits)
 		return NGX_CONF_OK;
-	limit = conf->limits->elts;
-	for (ngx_uint_t i = 0; i < conf->limits->nelts; i++) {
-		if (limit_check(cf, &limit[i]))
-			return NGX_CONF_ERROR;
-	}
+	if (ngx_http_weir_limits_check(cf, conf->limits))
+		return NGX_CONF_ERROR;
 	ngx_http_weir_lint(cf, outer, conf, is_inherited);
-	return ngx_http_weir_answer_prepare(cf, conf) ? NGX_CONF_ERROR : NGX_CONF_OK;
+	return ngx_http_weir_fields_prepare(cf, conf) ? NGX_CONF_ERROR : NGX_CONF_OK;
 }

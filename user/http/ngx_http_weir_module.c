@@ -24,7 +24,7 @@ static ngx_int_t postconfiguration(ngx_conf_t *cf)
 
 	if (phase_add(cf, NGX_HTTP_POST_READ_PHASE, ngx_http_weir_remember) ||
 	    phase_add(cf, NGX_HTTP_PREACCESS_PHASE, ngx_http_weir_preaccess) ||
-	    ngx_http_weir_answer_init(cf))
+	    ngx_http_weir_fields_init(cf))
 		return NGX_ERROR;
 	return ngx_http_weir_zones_prepare(cf, conf);
 }

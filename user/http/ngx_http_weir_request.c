@@ -22,8 +22,8 @@ ngx_int_t ngx_http_weir_remember(ngx_http_request_t *r)
 	if (!cleanup)
 		return NGX_HTTP_INTERNAL_SERVER_ERROR;
 	kept = cleanup->data;
+	ngx_memzero(kept, sizeof(*kept));
 	kept->peer = r->connection->sockaddr;
-	kept->decision = NULL;
 	cleanup->handler = request_cleanup;
 	ngx_http_set_ctx(r, kept, ngx_http_weir_module);
 	return NGX_DECLINED;
@@ -35,16 +35,42 @@ ngx_http_weir_request_t *ngx_http_weir_request(ngx_http_request_t *r)
 
 	if (kept)
 		return kept;
-	for (ngx_pool_cleanup_t *at = r->pool->cleanup; at; at = at->next) {
+	for (ngx_pool_cleanup_t *at = r->main->pool->cleanup; at; at = at->next) {
 		if (at->handler == request_cleanup)
 			return at->data;
 	}
 	return NULL;
 }
 
+ngx_http_weir_asked_t *ngx_http_weir_asked(ngx_http_request_t *r)
+{
+	ngx_http_weir_request_t *kept = ngx_http_weir_request(r);
+	ngx_http_weir_asked_t *asked = kept ? kept->asked : NULL;
+
+	while (asked && asked->by != r)
+		asked = asked->next;
+	return asked;
+}
+
+ngx_http_weir_asked_t *ngx_http_weir_asked_add(ngx_http_request_t *r)
+{
+	ngx_http_weir_request_t *kept = ngx_http_weir_request(r);
+	ngx_http_weir_asked_t *asked = kept ? ngx_pcalloc(r->pool, sizeof(*asked)) : NULL;
+
+	if (!asked)
+		return NULL;
+	asked->by = r;
+	asked->next = kept->asked;
+	kept->asked = asked;
+	return asked;
+}
+
 ngx_http_weir_decision_t *ngx_http_weir_decision(ngx_http_request_t *r)
 {
 	ngx_http_weir_request_t *kept = ngx_http_weir_request(r);
+	ngx_http_weir_asked_t *asked = ngx_http_weir_asked(r);
 
+	if (asked)
+		return asked->decision;
 	return kept ? kept->decision : NULL;
 }

@@ -51,27 +51,35 @@ static ngx_int_t address_get(ngx_http_request_t *r, ngx_http_variable_value_t *v
 	return value_set(value, bytes, ngx_strlen(bytes));
 }
 
-static ngx_int_t status_get(ngx_http_request_t *r, ngx_http_variable_value_t *value,
-			    uintptr_t unused)
+ngx_str_t ngx_http_weir_status(const ngx_http_weir_decision_t *decision)
 {
-	static const ngx_str_t names[] = {
+	static const ngx_str_t enforced[] = {
 		[NGX_HTTP_WEIR_PASSED] = ngx_string("PASSED"),
+		[NGX_HTTP_WEIR_DELAYED] = ngx_string("DELAYED"),
+		[NGX_HTTP_WEIR_REFUSED] = ngx_string("REFUSED"),
+		[NGX_HTTP_WEIR_OVERFLOW] = ngx_string("OVERFLOW"),
+		[NGX_HTTP_WEIR_BANNED] = ngx_string("BANNED"),
+	};
+	static const ngx_str_t observed[] = {
 		[NGX_HTTP_WEIR_DELAYED] = ngx_string("DELAYED_OBSERVED"),
 		[NGX_HTTP_WEIR_REFUSED] = ngx_string("REFUSED_OBSERVED"),
 		[NGX_HTTP_WEIR_OVERFLOW] = ngx_string("OVERFLOW_OBSERVED"),
 	};
+
+	return (decision->is_observed ? observed : enforced)[decision->outcome];
+}
+
+static ngx_int_t status_get(ngx_http_request_t *r, ngx_http_variable_value_t *value,
+			    uintptr_t unused)
+{
 	ngx_http_weir_decision_t *decision = ngx_http_weir_decision(r);
-	const ngx_str_t *name;
-	size_t size;
+	ngx_str_t name;
 
 	(void)unused;
 	if (!decision)
 		return value_absent(value);
-	name = &names[decision->outcome];
-	size = name->len;
-	if (!decision->is_observed && decision->outcome != NGX_HTTP_WEIR_PASSED)
-		size -= sizeof("_OBSERVED") - 1;
-	return value_set(value, name->data, size);
+	name = ngx_http_weir_status(decision);
+	return value_set(value, name.data, name.len);
 }
 
 /* The decision once it is known which charge it speaks of. *ret is NULL where nothing was decided.
@@ -133,6 +141,19 @@ static ngx_int_t key_hash_get(ngx_http_request_t *r, ngx_http_variable_value_t *
 	return value_set(value, bytes, HASH_SIZE);
 }
 
+enum { ASKED_METHOD, ASKED_PATH };
+
+static ngx_int_t asked_get(ngx_http_request_t *r, ngx_http_variable_value_t *value, uintptr_t which)
+{
+	const ngx_http_weir_asked_t *asked = ngx_http_weir_asked(r);
+	const ngx_str_t *text;
+
+	if (!asked)
+		return value_absent(value);
+	text = which == ASKED_METHOD ? &asked->method : &asked->path;
+	return value_set(value, text->data, text->len);
+}
+
 static const ngx_http_variable_t variables[] = {
 	{.name = ngx_string("weir_address"), .get_handler = address_get},
 	{.name = ngx_string("weir_status"), .get_handler = status_get},
@@ -143,15 +164,17 @@ static const ngx_http_variable_t variables[] = {
 	 .get_handler = number_get,
 	 .data = NUMBER_RETRY_AFTER},
 	{.name = ngx_string("weir_key_hash"), .get_handler = key_hash_get},
+	{.name = ngx_string("weir_method"), .get_handler = asked_get, .data = ASKED_METHOD},
+	{.name = ngx_string("weir_uri"), .get_handler = asked_get, .data = ASKED_PATH},
 };
 
-/* All but the address change when the request is decided. */
+/* They change when the request is decided, or when a front tells of another. */
 ngx_int_t ngx_http_weir_add_variables(ngx_conf_t *cf)
 {
 	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
 		ngx_str_t name = variables[i].name;
-		ngx_uint_t flags = i ? NGX_HTTP_VAR_NOCACHEABLE : 0;
-		ngx_http_variable_t *variable = ngx_http_add_variable(cf, &name, flags);
+		ngx_http_variable_t *variable =
+			ngx_http_add_variable(cf, &name, NGX_HTTP_VAR_NOCACHEABLE);
 
 		if (!variable)
 			return NGX_ERROR;

@@ -136,6 +136,9 @@ ngx_int_t ngx_http_weir_zones_prepare(ngx_conf_t *cf, ngx_http_weir_main_conf_t 
 				      &zones[i]->place.file, zones[i]->place.line);
 			return NGX_ERROR;
 		}
+		if (ngx_http_weir_penalty_check(cf, zones[i]))
+			return NGX_ERROR;
+		zones[i]->used |= conf->has_app;
 		zones[i]->settings.identity.ipv6_prefix =
 			zones[i]->is_address ? (uint32_t)conf->ipv6_prefix : 0;
 		if (ngx_process == NGX_PROCESS_SIGNALLER)

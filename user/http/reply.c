@@ -163,15 +163,13 @@ const struct reply_policy *reply_tightest(const struct reply_policy *policies, s
 }
 
 /* A refusal without a wait lost a race: asking again at once would be a second too early. */
-uint64_t reply_retry_after(const struct reply_policy *policies, size_t count)
+uint64_t reply_wait_ns(const struct reply_policy *policies, size_t count)
 {
 	const struct reply_policy *tightest = count ? reply_tightest(policies, count) : NULL;
-	uint64_t wait_ns;
 
 	if (!tightest || !tightest->refused || tightest->answer.retry_after_ns == RULE_NEVER_NS)
 		return 0;
-	wait_ns = tightest->answer.retry_after_ns;
-	return wait_ns ? reply_seconds(wait_ns) : 1;
+	return tightest->answer.retry_after_ns ? tightest->answer.retry_after_ns : NS_PER_SECOND;
 }
 
 static void write_violated(struct writer *writer, const struct reply_policy *policies, size_t count)

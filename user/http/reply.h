@@ -46,9 +46,9 @@ size_t reply_limit_field(char *buf, size_t size, const struct reply_policy *poli
  * else the one with the least remaining. count is at least 1. */
 const struct reply_policy *reply_tightest(const struct reply_policy *policies, size_t count);
 
-/* Seconds to wait before asking again, over all refusing ones, at least 1. 0: none refused, or no
- * promise can be made. */
-uint64_t reply_retry_after(const struct reply_policy *policies, size_t count);
+/* Nanoseconds to wait before asking again, over all refusing ones. 0: none refused, or no promise
+ * can be made. */
+uint64_t reply_wait_ns(const struct reply_policy *policies, size_t count);
 
 /* application/problem+json (RFC 9457): type quota-exceeded, title, status, violated-policies.
  * Names the policies that refused, and leaves the member out where none did. */

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* The check service's answer to a front: may that request pass? */
+#include "http/ngx_http_weir.h"
+
+/* auth_request takes any other refusal for a failure. */
+#define NGINX_REFUSAL NGX_HTTP_FORBIDDEN
+
+static ngx_int_t answer_empty(ngx_http_request_t *r, ngx_uint_t status)
+{
+	r->headers_out.status = status;
+	r->headers_out.content_length_n = 0;
+	r->header_only = 1;
+	return ngx_http_send_header(r);
+}
+
+/* The limits of the route that is asked about; NULL: it has none. */
+static ngx_array_t *limits_find(const ngx_http_weir_check_t *check,
+				const ngx_http_weir_asked_t *asked)
+{
+	ngx_array_t **limits = check->limits.elts;
+	size_t at =
+		route_find(check->routes.elts, check->routes.nelts, (const char *)asked->path.data,
+			   asked->path.len, (const char *)asked->method.data, asked->method.len);
+
+	return at == ROUTE_NONE ? NULL : limits[at];
+}
+
+static ngx_int_t asked_decide(ngx_http_request_t *r, ngx_http_weir_loc_conf_t *conf,
+			      ngx_http_weir_asked_t *asked, ngx_array_t *limits)
+{
+	ngx_http_weir_decision_t *decision = ngx_http_weir_decision_new(r, conf, limits->nelts);
+
+	if (!decision || ngx_http_weir_charges_collect(r, decision, limits))
+		return NGX_ERROR;
+	if (!decision->enforced && !decision->observed)
+		return NGX_OK;
+	asked->decision = decision;
+	ngx_http_weir_decide(r, decision);
+	return NGX_OK;
+}
+
+ngx_int_t ngx_http_weir_check_handler(ngx_http_request_t *r)
+{
+	ngx_http_weir_loc_conf_t *conf = ngx_http_get_module_loc_conf(r, ngx_http_weir_module);
+	ngx_http_weir_asked_t *asked = ngx_http_weir_asked_add(r);
+	ngx_array_t *limits;
+	ngx_int_t rc;
+
+	rc = ngx_http_discard_request_body(r);
+	if (rc)
+		return rc;
+	rc = asked ? ngx_http_weir_front_read(r, asked) : NGX_ERROR;
+	if (rc)
+		return rc == NGX_DECLINED ? NGX_HTTP_BAD_REQUEST : NGX_HTTP_INTERNAL_SERVER_ERROR;
+	limits = limits_find(conf->check, asked);
+	if (limits && asked_decide(r, conf, asked, limits))
+		return NGX_HTTP_INTERNAL_SERVER_ERROR;
+	if (!asked->decision || !asked->decision->refused)
+		return answer_empty(r, NGX_HTTP_OK);
+	if (conf->check->front == NGX_HTTP_WEIR_NGINX)
+		return answer_empty(r, NGINX_REFUSAL);
+	return ngx_http_weir_refusal_send(r, asked->decision);
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/* weir_form_field: a variable that is a field of the request's body. The body is read when the key
+ * of a limit asks for the variable, and no earlier. */
+#include "http/form_field.h"
+#include "http/ngx_http_weir.h"
+
+#define MAX_DEFAULT 8192
+#define MAX_MAX     (1024 * 1024)
+#define VALUE_MAX   1024 /* bytes of a field */
+
+/* Whether there may be a body to look into: of a kind that is read, and not too large. */
+static bool has_form(ngx_http_request_t *r, size_t max_bytes)
+{
+	const ngx_table_elt_t *type = r->headers_in.content_type;
+	off_t length = r->headers_in.content_length_n;
+
+	if (!type || form_kind_of((const char *)type->value.data, type->value.len) == FORM_OTHER)
+		return false;
+	if (length >= 0)
+		return length && length <= (off_t)max_bytes;
+	return r->headers_in.chunked || r->http_version >= NGX_HTTP_VERSION_20;
+}
+
+static off_t buf_bytes(const ngx_buf_t *buf)
+{
+	return buf->in_file ? buf->file_last - buf->file_pos : buf->last - buf->pos;
+}
+
+static off_t chain_bytes(const ngx_chain_t *chain)
+{
+	off_t bytes = 0;
+
+	for (; chain; chain = chain->next)
+		bytes += buf_bytes(chain->buf);
+	return bytes;
+}
+
+static ngx_int_t buf_copy(ngx_buf_t *buf, u_char *to)
+{
+	ssize_t bytes = (ssize_t)buf_bytes(buf);
+
+	if (buf->in_file)
+		return ngx_read_file(buf->file, to, (size_t)bytes, buf->file_pos) == bytes
+			       ? NGX_OK
+			       : NGX_ERROR;
+	ngx_memcpy(to, buf->pos, (size_t)bytes);
+	return NGX_OK;
+}
+
+ngx_int_t ngx_http_weir_body_gather(ngx_http_request_t *r, size_t max_bytes, ngx_str_t *ret)
+{
+	ngx_chain_t *chain = r->request_body ? r->request_body->bufs : NULL;
+	off_t bytes = chain_bytes(chain);
+	u_char *at;
+
+	ret->len = 0;
+	if (!bytes || bytes > (off_t)max_bytes)
+		return NGX_OK;
+	ret->len = (size_t)bytes;
+	ret->data = at = ngx_pnalloc(r->pool, ret->len);
+	if (!at)
+		return NGX_ERROR;
+	for (; chain; chain = chain->next) {
+		if (buf_copy(chain->buf, at))
+			return NGX_ERROR;
+		at += buf_bytes(chain->buf);
+	}
+	return NGX_OK;
+}
+
+static ngx_int_t value_absent(ngx_http_variable_value_t *value)
+{
+	value->not_found = 1;
+	return NGX_OK;
+}
+
+static ngx_int_t value_find(ngx_http_request_t *r, const ngx_http_weir_form_t *form,
+			    ngx_http_variable_value_t *value)
+{
+	const ngx_str_t *type = &r->headers_in.content_type->value;
+	u_char *text = ngx_pnalloc(r->pool, VALUE_MAX);
+	ngx_str_t body;
+	size_t size;
+
+	if (!text || ngx_http_weir_body_gather(r, form->max_bytes, &body))
+		return NGX_ERROR;
+	if (!body.len || !form_field_find(form_kind_of((const char *)type->data, type->len),
+					  (const char *)body.data, body.len, form->field,
+					  (char *)text, VALUE_MAX, &size))
+		return value_absent(value);
+	if (form->lowercase)
+		form_value_fold((char *)text, &size);
+	value->len = (unsigned int)size;
+	value->data = text;
+	value->valid = 1;
+	value->not_found = 0;
+	return NGX_OK;
+}
+
+static ngx_int_t value_get(ngx_http_request_t *r, ngx_http_variable_value_t *value,
+			   uintptr_t opaque)
+{
+	const ngx_http_weir_form_t *form = (const ngx_http_weir_form_t *)opaque;
+	ngx_http_weir_request_t *kept = ngx_http_weir_request(r);
+
+	if (!kept || !has_form(r->main, form->max_bytes))
+		return value_absent(value);
+	if (kept->has_read_body)
+		return value_find(r->main, form, value);
+	kept->wants_body |= kept->is_collecting;
+	return value_absent(value);
+}
+
+static char *form_parameter(ngx_conf_t *cf, ngx_http_weir_form_t *form, ngx_str_t *word)
+{
+	char *text = ngx_http_weir_parameter(word, "max");
+	ngx_str_t size = {text ? ngx_strlen(text) : 0, (u_char *)text};
+	ssize_t bytes;
+
+	if (!text) {
+		form->lowercase |= !ngx_strcmp(word->data, "lowercase");
+		return !ngx_strcmp(word->data, "lowercase") ? NGX_CONF_OK
+							    : ngx_http_weir_parameter_bad(cf, word);
+	}
+	bytes = ngx_parse_size(&size);
+	if (bytes <= 0 || bytes > MAX_MAX)
+		return ngx_http_weir_parameter_bad(cf, word);
+	form->max_bytes = (size_t)bytes;
+	return NGX_CONF_OK;
+}
+
+char *ngx_http_weir_form_field(ngx_conf_t *cf, ngx_command_t *command, void *opaque)
+{
+	ngx_http_weir_main_conf_t *conf = opaque;
+	ngx_str_t *words = cf->args->elts;
+	ngx_str_t name = ngx_http_weir_variable_name(&words[1]);
+	ngx_http_weir_form_t *form = ngx_pcalloc(cf->pool, sizeof(*form));
+	ngx_http_variable_t *variable;
+
+	(void)command;
+	if (!form)
+		return NGX_CONF_ERROR;
+	if (!name.len)
+		return "needs a variable first, such as $login_name";
+	if (!words[2].len)
+		return "needs a field's name";
+	form->field = (const char *)words[2].data;
+	form->max_bytes = MAX_DEFAULT;
+	for (ngx_uint_t i = 3; i < cf->args->nelts; i++) {
+		if (form_parameter(cf, form, &words[i]))
+			return NGX_CONF_ERROR;
+	}
+	variable = ngx_http_add_variable(cf, &name, NGX_HTTP_VAR_NOCACHEABLE);
+	if (!variable)
+		return NGX_CONF_ERROR;
+	variable->get_handler = value_get;
+	variable->data = (uintptr_t)form;
+	conf->form_max_bytes = ngx_max(conf->form_max_bytes, form->max_bytes);
+	return NGX_CONF_OK;
+}
+
+/* Whether each variable is known; NULL without memory. */
+static u_char *variables_known(ngx_http_request_t *r, ngx_uint_t count)
+{
+	u_char *known = ngx_pnalloc(r->pool, count);
+
+	for (ngx_uint_t i = 0; known && i < count; i++)
+		known[i] = r->variables[i].valid || r->variables[i].not_found;
+	return known;
+}
+
+/* Those that were not known before may follow from a field that was not there yet. */
+static void variables_forget(ngx_http_request_t *r, const u_char *known, ngx_uint_t count)
+{
+	for (ngx_uint_t i = 0; i < count; i++) {
+		if (known[i])
+			continue;
+		r->variables[i].valid = 0;
+		r->variables[i].not_found = 0;
+	}
+}
+
+ngx_int_t ngx_http_weir_form_collect(ngx_http_request_t *r, ngx_http_weir_request_t *kept,
+				     ngx_http_weir_decision_t *decision)
+{
+	ngx_http_weir_main_conf_t *conf = ngx_http_get_module_main_conf(r, ngx_http_weir_module);
+	ngx_http_core_main_conf_t *core = ngx_http_get_module_main_conf(r, ngx_http_core_module);
+	ngx_uint_t variables = core->variables.nelts;
+	u_char *known = NULL;
+	ngx_int_t rc;
+
+	kept->wants_body = false;
+	kept->is_collecting =
+		conf->form_max_bytes && !kept->has_read_body && has_form(r, conf->form_max_bytes);
+	if (kept->is_collecting)
+		known = variables_known(r, variables);
+	if (kept->is_collecting && !known)
+		return NGX_ERROR;
+	rc = ngx_http_weir_charges_collect(r, decision, decision->conf->limits);
+	kept->is_collecting = false;
+	if (kept->wants_body)
+		variables_forget(r, known, variables);
+	return rc;
+}
+
+static void body_is_read(ngx_http_request_t *r)
+{
+	ngx_http_weir_request(r)->has_read_body = true;
+	r->preserve_body = 1;
+	r->write_event_handler = ngx_http_core_run_phases;
+	ngx_http_core_run_phases(r);
+}
+
+ngx_int_t ngx_http_weir_form_read(ngx_http_request_t *r)
+{
+	ngx_int_t rc = ngx_http_read_client_request_body(r, body_is_read);
+
+	if (rc >= NGX_HTTP_SPECIAL_RESPONSE)
+		return rc;
+	ngx_http_finalize_request(r, NGX_DONE);
+	return NGX_DONE;
+}

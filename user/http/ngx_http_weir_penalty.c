@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* weir_penalty: who is refused too often is banned for a while. */
+#include "http/ngx_http_weir.h"
+#include "http/zone_offenders.h"
+
+#define OFFENDERS_DEFAULT 4096
+#define OFFENDERS_MAX     (1ULL << 24)
+
+/* A parameter and where it goes; text is its value. False: no such parameter, or a bad value. */
+static bool penalty_parameter(ngx_str_t *word, ngx_http_weir_zone_t *zone)
+{
+	struct penalty *penalty = &zone->penalty;
+	uint64_t refusals;
+	char *text;
+
+	text = ngx_http_weir_parameter(word, "refusals");
+	if (text) {
+		if (!count_parse(text, &refusals) || refusals > UINT32_MAX)
+			return false;
+		penalty->refusals = (uint32_t)refusals;
+		return true;
+	}
+	text = ngx_http_weir_parameter(word, "within");
+	if (text)
+		return duration_parse(text, &penalty->within_ns);
+	text = ngx_http_weir_parameter(word, "ban");
+	if (text)
+		return duration_parse(text, &penalty->ban_ns);
+	text = ngx_http_weir_parameter(word, "max");
+	if (text)
+		return duration_parse(text, &penalty->max_ns);
+	text = ngx_http_weir_parameter(word, "offenders");
+	if (text)
+		return count_parse(text, &zone->settings.offenders) &&
+		       zone->settings.offenders <= OFFENDERS_MAX;
+	zone->penalises_any_key |= !ngx_strcmp(word->data, "penalty-any-key");
+	return !ngx_strcmp(word->data, "penalty-any-key");
+}
+
+char *ngx_http_weir_penalty(ngx_conf_t *cf, ngx_command_t *command, void *conf)
+{
+	ngx_str_t *words = cf->args->elts;
+	ngx_http_weir_zone_t *zone = ngx_http_weir_zone_named(cf, &words[1]);
+	struct failure why;
+
+	(void)command;
+	(void)conf;
+	if (!zone)
+		return NGX_CONF_ERROR;
+	if (zone->penalty.refusals)
+		return "is there twice for the zone";
+	zone->penalty_place = ngx_http_weir_place(cf);
+	zone->settings.offenders = OFFENDERS_DEFAULT;
+	for (ngx_uint_t i = 2; i < cf->args->nelts; i++) {
+		if (!penalty_parameter(&words[i], zone))
+			return ngx_http_weir_parameter_bad(cf, &words[i]);
+	}
+	if (!zone->penalty.refusals || !zone->penalty.within_ns || !zone->penalty.ban_ns ||
+	    !zone->penalty.max_ns)
+		return "needs \"refusals=\", \"within=\", \"ban=\" and \"max=\"";
+	if (!penalty_check(&zone->penalty, &why))
+		return NGX_CONF_OK;
+	ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "zone \"%V\": %s", &zone->name, why.reason);
+	return NGX_CONF_ERROR;
+}
+
+ngx_int_t ngx_http_weir_penalty_check(ngx_conf_t *cf, const ngx_http_weir_zone_t *zone)
+{
+	const char *fault = NULL;
+
+	if (!zone->penalty.refusals)
+		return NGX_OK;
+	if (!zone->defined)
+		fault = "is not defined";
+	else if (!zone->is_address && !zone->penalises_any_key)
+		fault = "is not keyed by $weir_address alone: anybody could get another's key "
+			"banned (\"penalty-any-key\" takes that risk)";
+	if (!fault)
+		return NGX_OK;
+	ngx_log_error(NGX_LOG_EMERG, cf->log, 0, "weir_penalty: zone \"%V\" %s in %V:%ui",
+		      &zone->name, fault, &zone->penalty_place.file, zone->penalty_place.line);
+	return NGX_ERROR;
+}
+
+/* The other zones have no say, and nothing to tell. */
+static void ban_tell(ngx_http_weir_decision_t *decision, ngx_uint_t at, uint64_t ban_ns,
+		     uint64_t now_ns)
+{
+	struct zone_charge *charge = &decision->charges[0];
+
+	*charge = decision->charges[at];
+	charge->status = ZONE_REFUSED;
+	charge->now_ns = now_ns;
+	decision->limits[0] = decision->limits[at];
+	decision->enforced = 1;
+	decision->observed = 0;
+	decision->telling = 0;
+	decision->outcome = NGX_HTTP_WEIR_BANNED;
+	decision->refused = true;
+	decision->ban_ns = ban_ns;
+	zone_count_banned(charge->zone, charge->key.hash, now_ns);
+}
+
+/* The longest of several. */
+bool ngx_http_weir_penalty_bans(ngx_http_weir_decision_t *decision)
+{
+	uint64_t now_ns = 0, longest_ns = 0;
+	ngx_uint_t longest = 0;
+
+	if (decision->ban_ns)
+		return true;
+	for (ngx_uint_t i = 0; i < decision->enforced; i++) {
+		const struct zone_charge *charge = &decision->charges[i];
+		uint64_t left_ns;
+
+		if (!decision->limits[i]->zone->penalty.refusals)
+			continue;
+		now_ns = now_ns ? now_ns : ngx_http_weir_now_ns();
+		left_ns = zone_ban_left_ns(charge->zone, charge->key.hash, now_ns);
+		if (left_ns > longest_ns) {
+			longest_ns = left_ns;
+			longest = i;
+		}
+	}
+	if (longest_ns)
+		ban_tell(decision, longest, longest_ns, now_ns);
+	return longest_ns != 0;
+}
+
+/* Told of every new ban: the one place from which offenders will reach the NIC. */
+static void offender_tell(ngx_http_request_t *r, const ngx_http_weir_zone_t *zone,
+			  const struct zone_key *key, uint64_t ban_ns)
+{
+	char address[PREFIX_TEXT_SIZE] = "", duration[QUANTITY_TEXT_SIZE];
+	struct prefix prefix = {.family = key->label.family, .length = key->label.prefix_length};
+
+	if (key->label.kind == LABEL_ADDRESS) {
+		ngx_memcpy(prefix.address, key->label.value, sizeof(prefix.address));
+		prefix_format(address, sizeof(address), &prefix);
+	}
+	duration_format_rounded(duration, sizeof(duration), ban_ns);
+	ngx_log_error(NGX_LOG_WARN, r->connection->log, 0,
+		      "weir bans %s%skey %016xL for %s, zone \"%V\"", address, *address ? ", " : "",
+		      key->hash, duration, &zone->name);
+}
+
+/* What a shared overflow bucket refuses is not the key's own doing. */
+void ngx_http_weir_penalty_count(ngx_http_request_t *r, const ngx_http_weir_decision_t *decision)
+{
+	for (ngx_uint_t i = 0; i < decision->enforced; i++) {
+		const struct zone_charge *charge = &decision->charges[i];
+		const ngx_http_weir_zone_t *zone = decision->limits[i]->zone;
+		uint64_t ban_ns;
+
+		if (charge->status != ZONE_REFUSED || !zone->penalty.refusals)
+			continue;
+		if (zone_offend(charge->zone, &zone->penalty, &charge->key, charge->now_ns,
+				&ban_ns) == OFFENCE_BANNED)
+			offender_tell(r, zone, &charge->key, ban_ns);
+	}
+}
