@@ -62,15 +62,16 @@ static struct run run_split(struct run *run, char separator)
 	return before;
 }
 
+/* The prefix is the longer of the two, and they cannot overlap. */
 static bool is_json_suffixed(struct run type)
 {
 	size_t suffix_size = strlen(JSON_SUFFIX);
 
-	if (!run_begins(&type, "application/") || type.size < suffix_size)
+	if (!run_begins(&type, "application/"))
 		return false;
 	type.bytes += type.size - suffix_size;
 	type.size = suffix_size;
-	return run_equals(&type, JSON_SUFFIX);
+	return run_begins(&type, JSON_SUFFIX);
 }
 
 enum form_kind form_kind_of(const char *content_type, size_t size)
@@ -216,8 +217,6 @@ bool form_field_find(enum form_kind kind, const char *body, size_t size, const c
 {
 	struct run run = {body, size};
 
-	if (!size)
-		return false;
 	switch (kind) {
 	case FORM_URLENCODED:
 		return urlencoded_find(run, name, buf, buf_size, ret_size);
