@@ -5,8 +5,8 @@
 #include "http/ngx_http_weir.h"
 
 #define MAX_DEFAULT 8192
-#define MAX_MAX     (1024 * 1024)
-#define VALUE_MAX   1024 /* bytes of a field */
+#define MAX_MAX     65536 /* JSON may take 80 times as much memory */
+#define VALUE_MAX   1024  /* bytes of a field */
 
 /* Whether there may be a body to look into: of a kind that is read, and not too large. */
 static bool has_form(ngx_http_request_t *r, size_t max_bytes)
@@ -90,6 +90,8 @@ static ngx_int_t value_find(ngx_http_request_t *r, const ngx_http_weir_form_t *f
 		return value_absent(value);
 	if (form->lowercase)
 		form_value_fold((char *)text, &size);
+	if (!size)
+		return value_absent(value);
 	value->len = (unsigned int)size;
 	value->data = text;
 	value->valid = 1;
