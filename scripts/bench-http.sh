@@ -27,7 +27,7 @@ HAPROXY_PORT=8070
 NODE_PORT=8071
 BENCH=$TESTBED_ROOT/tests/bench/http
 
-# label | server | port | path | keys
+# label | server | port | path | keys: so many clients, or what else is asked (load.lua)
 rows() {
 	cat <<-END
 	nginx, no limit                 |main   |$PORT|/plain|0
@@ -40,6 +40,15 @@ rows() {
 	nginx, limit_req: 429           |main   |$PORT|/limit_req-429|0
 	nginx, weir: 429                |main   |$PORT|/429|0
 	nginx, weir: 429, headers off   |main   |$PORT|/429-off|0
+	nginx, weir: banned             |main   |$PORT|/banned|0
+	POST: no limit, proxied         |main   |$PORT|/form-plain|form
+	POST: weir by address           |main   |$PORT|/form-address|form
+	POST: weir by a form's field    |main   |$PORT|/form-field|form
+	POST: weir by a member of JSON  |main   |$PORT|/form-field|json
+	check service: nothing limited  |main   |$PORT|/check|check
+	check service: for a front      |main   |$PORT|/check|check-limited
+	check service: refused          |main   |$PORT|/check|check-refused
+	check service: for an app       |main   |$PORT|/app|app
 	X-Forwarded-For: no limit       |main   |$PORT|/plain|10000
 	X-Forwarded-For: limit_req, 10k |main   |$PORT|/limit_req-key|10000
 	X-Forwarded-For: weir, 1 key    |main   |$PORT|/key|1
@@ -68,6 +77,8 @@ limited_rows() {
 
 nginx_body() {
 	local room='capacity=1M rate=1M/s'
+	local proxied="proxy_pass http://behind; proxy_http_version 1.1;
+		proxy_set_header Connection '';"
 
 	cat <<-END
 	weir_address x-forwarded-for from=127.0.0.1;
@@ -76,6 +87,10 @@ nginx_body() {
 	weir_zone c key=\$weir_address $room;
 	weir_zone keys key=\$weir_address $room entries=2M;
 	weir_zone never key=\$weir_address capacity=1 rate=1/h;
+	weir_zone banned key=\$weir_address capacity=1 rate=1/h;
+	weir_penalty banned refusals=1 within=1m ban=1h max=1h;
+	weir_form_field \$account username;
+	weir_zone account key=\$account $room;
 	weir_zone limited key=\$weir_address capacity=$BURST rate=$RATE/s;
 	weir_zone two key=\$weir_address capacity=$BURST rate=$RATE/s;
 	limit_req_zone \$binary_remote_addr zone=l:10m rate=1000000r/s;
@@ -106,14 +121,20 @@ nginx_body() {
 		location /three { weir a; weir b; weir c; empty_gif; }
 		location /key { weir keys; weir_headers off; empty_gif; }
 		location /429 { weir never; empty_gif; }
+		location /banned { weir banned; empty_gif; }
+		location /form-plain { $proxied }
+		location /form-address { weir a; weir_headers off; $proxied }
+		location /form-field { weir account; weir_headers off; $proxied }
+		location = /check {
+			weir_check caddy from=127.0.0.1;
+			weir_route /limited a;
+			weir_route /refused never;
+		}
+		location = /app { weir_check app from=127.0.0.1; }
 		location /429-off { weir never; weir_headers off; weir_body off; empty_gif; }
 		location /limited { weir limited; empty_gif; }
 		location /limited-two { weir limited; weir two; empty_gif; }
-		location /proxied {
-			proxy_pass http://behind;
-			proxy_http_version 1.1;
-			proxy_set_header Connection '';
-		}
+		location /proxied { $proxied }
 	}
 	END
 }
@@ -154,7 +175,11 @@ servers_start() {
 	declare -gA pids
 
 	NGINX_NAME=behind NGINX_BEFORE=(taskset -c "$LOAD_CPU")
-	nginx_start "keepalive_timeout 1h; server { listen $BACKEND; location / { empty_gif; } }"
+	nginx_start "keepalive_timeout 1h; server {
+		listen $BACKEND;
+		location / { empty_gif; }
+		location /form { return 200; }
+	}"
 	NGINX_NAME=main NGINX_BEFORE=(taskset -c "$SERVER_CPU")
 	nginx_start "$(nginx_body)"
 	pids[main]=$(nginx_workers)
@@ -170,7 +195,7 @@ cpu_ns() {
 	cat "/proc/$1"/task/*/schedstat | awk '{ sum += $1 } END { printf "%.0f", sum }'
 }
 
-# load PORT PATH KEYS SECONDS CLIENTS: prints how many were answered, how many of them not by 200,
+# load PORT PATH KEYS SECONDS CLIENTS: keys as in rows; prints how many were answered, how many of them not by 200,
 # and in how many microseconds.
 load() {
 	KEYS=$3 taskset -c "$LOAD_CPU" wrk -t 1 -c "$5" -d "$4" -s "$BENCH/load.lua" \

@@ -33,6 +33,17 @@ static ngx_http_weir_check_t *check_of(ngx_http_request_t *r)
 	return conf->check;
 }
 
+/* At most one line a second and worker: anybody may ask. */
+static bool may_complain(void)
+{
+	static time_t complained_sec;
+
+	if (complained_sec == ngx_time())
+		return false;
+	complained_sec = ngx_time();
+	return true;
+}
+
 bool ngx_http_weir_front_is_trusted(ngx_http_request_t *r)
 {
 	const ngx_http_weir_check_t *check = check_of(r);
@@ -40,15 +51,19 @@ bool ngx_http_weir_front_is_trusted(ngx_http_request_t *r)
 
 	if (ngx_http_weir_is_from(&check->from, check->trusts_unix, &peer))
 		return true;
-	ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-		      "weir_check is asked by one who is not in its \"from=\"");
+	if (may_complain()) {
+		ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+			      "weir_check is asked by one who is not in its \"from=\"");
+	}
 	return false;
 }
 
 static ngx_int_t lacking(ngx_http_request_t *r, const ngx_str_t *name)
 {
-	ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-		      "weir_check needs one good field \"%V\" from its front", name);
+	if (may_complain()) {
+		ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+			      "weir_check needs one good field \"%V\" from its front", name);
+	}
 	return NGX_DECLINED;
 }
 
