@@ -46,10 +46,9 @@ static uint64_t bucket_charge(const struct rule *rule, uint64_t state, uint64_t 
 	return charged;
 }
 
-/* Without the charge the bucket would have stood full, at most, for the time since: that much less
- * of the charge is left, and never less than that. No more can be known from the word. When the
- * bucket would have been full, as the word of before the charge has it, is no bound: a refund of an
- * earlier charge in between moves it. */
+/* A charge is repaid only while the bucket would have been full without it, and that is the time
+ * since at most: so much of it is surely left. The word of before the charge says when the bucket
+ * would have been full, but that is no bound: a refund of an earlier charge in between moves it. */
 static uint64_t bucket_refund(const struct rule *rule, uint64_t state, uint64_t units,
 			      uint64_t charged_ns, uint64_t now_ns)
 {
