@@ -141,6 +141,24 @@ static void lint_chosen(ngx_conf_t *cf, const ngx_array_t *limits)
 	}
 }
 
+/* A refunded cell stays in the ring until those before it have ended (log.h). */
+static void lint_refunds(ngx_conf_t *cf, const ngx_array_t *limits)
+{
+	const ngx_http_weir_limit_t *limit = limits->elts;
+
+	for (ngx_uint_t i = 0; i < limits->nelts; i++) {
+		const struct zone_settings *settings = &limit[i].zone->settings;
+
+		if (limit[i].refund_on && settings->main.algorithm == ALGORITHM_SLIDING_LOG &&
+		    settings->cells_per_slot < 2 * settings->main.capacity)
+			ngx_log_error(NGX_LOG_WARN, cf->log, 0,
+				      "zone \"%V\" is a log that refunds fill: give it a \"max=\" "
+				      "of several times its limit in %V:%ui",
+				      &limit[i].zone->name, &limit[i].place.file,
+				      limit[i].place.line);
+	}
+}
+
 void ngx_http_weir_lint(ngx_conf_t *cf, ngx_http_weir_loc_conf_t *parent,
 			ngx_http_weir_loc_conf_t *conf, bool is_inherited)
 {
@@ -159,4 +177,5 @@ void ngx_http_weir_lint(ngx_conf_t *cf, ngx_http_weir_loc_conf_t *parent,
 	lint_dropped(cf, parent, conf, &core->name);
 	lint_claims(cf, conf->limits);
 	lint_chosen(cf, conf->limits);
+	lint_refunds(cf, conf->limits);
 }
