@@ -26,6 +26,7 @@ static const char *quoted(const char *text)
 static int refuse_syntax(const json_error_t *error, struct failure *why)
 {
 	switch (json_error_code(error)) {
+	case json_error_unknown: /* nothing is said where memory ended */
 	case json_error_out_of_memory:
 		return failure_set(why, ENOMEM, "no memory");
 	case json_error_duplicate_key:

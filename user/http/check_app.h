@@ -43,8 +43,8 @@ struct check_answer {
 };
 
 /* -EINVAL for what is not such a question: a member unknown or given twice too, since a typo would
- * change the limit that is asked. -ENOMEM. The reason repeats nothing but printable ASCII. *ret is
- * written on success only. */
+ * change the limit that is asked. -ENOMEM, or -EINVAL where memory ends within a text. The reason
+ * repeats nothing but printable ASCII. *ret is written on success only. */
 int check_question_parse(const char *body, size_t size, struct check_question *ret,
 			 struct failure *why);
 
