@@ -22,6 +22,8 @@ static uint64_t made_now_ns = 1000 * NS_PER_SEC;
 /* Runs once, in the middle of whatever reads the clock next but made_hook_skip times. */
 static void (*made_hook)(void);
 static unsigned int made_hook_skip;
+/* Entries of the offenders' table in zones made from now on. */
+static uint64_t made_offenders;
 
 static inline uint64_t made_clock(void)
 {
@@ -67,7 +69,7 @@ static inline void *made_memory(uint64_t entries, const struct rule *rule, uint6
 {
 	uint64_t cells = rule->algorithm == ALGORITHM_SLIDING_LOG ? rule->capacity : 0;
 	struct rule spare = made_rule(ALGORITHM_TOKEN_BUCKET, overflow, 1, 10 * NS_PER_SEC);
-	uint64_t size = zone_size(entries, cells, 0);
+	uint64_t size = zone_size(entries, cells, made_offenders);
 	struct zone_header *header;
 
 	header = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -76,6 +78,7 @@ static inline void *made_memory(uint64_t entries, const struct rule *rule, uint6
 	header->identity.algorithm = rule->algorithm;
 	header->sets = (entries + ZONE_WAYS - 1) / ZONE_WAYS;
 	header->cells_per_slot = cells;
+	header->offenders = made_offenders;
 	header->main = made_kept(rule);
 	header->overflow = made_kept(&spare);
 	return header;

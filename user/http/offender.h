@@ -5,7 +5,7 @@
  * Refusals are counted in windows of half of "within": the one of now and the one before together
  * never reach back as far as "within", so a ban is never early. It is late by no more than this:
  * it comes with the refusal that makes N of them within half of the time, and with the one that
- * makes N within the whole time counted from the first after a silence as long.
+ * makes N within the whole time, but a millisecond, counted from the first after a silence as long.
  *
  * A ban of level L lasts ban * 2^L, max at most, and the level rises by one with each. A level is
  * forgotten when as long as its ban would last has passed without a refusal since the end of the

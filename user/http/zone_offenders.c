@@ -3,7 +3,10 @@
 
 #include <string.h>
 
-#define OFFEND_TRIES 64
+/* Each race lost is a refusal counted by another, so a key that has its entry is banned before the
+ * tries are at an end. */
+#define OFFEND_TRIES (2 * PENALTY_REFUSALS_MAX)
+#define LIFT_TRIES   OFFEND_TRIES
 
 static uint64_t set_of(const struct zone *zone, uint64_t hash)
 {
@@ -171,14 +174,14 @@ bool zone_ban_lift(struct zone *zone, uint64_t hash)
 {
 	static const struct slot_pair never_used = {0, 0};
 	struct slot_pair pair;
-	bool was_known = false;
+	unsigned int tries = 0;
 	uint64_t at;
 
-	while (entry_find(zone, hash, &at, &pair)) {
-		was_known = true;
+	while (tries < LIFT_TRIES && entry_find(zone, hash, &at, &pair)) {
 		slot_exchange(&zone->offenders[at], pair, never_used);
+		tries++;
 	}
-	return was_known;
+	return tries;
 }
 
 static void offender_fill(const struct zone *zone, uint64_t at, struct slot_pair pair,
