@@ -13,11 +13,13 @@ static bool (*hooked_exchange)(struct slot_pair *at, struct slot_pair from, stru
 #define log_give_back hooked_log_give_back
 #define log_answer    hooked_log_answer
 #define log_is_empty  hooked_log_is_empty
+#define log_forgotten hooked_log_forgotten
 #include "http/log.c"
 #undef slot_exchange
 #undef log_take
 #undef log_give_back
 #undef log_answer
 #undef log_is_empty
+#undef log_forgotten
 
 #endif

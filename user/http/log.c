@@ -268,6 +268,13 @@ void log_answer(const struct log_ring *ring, const struct rule *rule, struct slo
 		ret->retry_after_ns = log_wait_ns(ring, rule, seen, cost_wanted(cost), now_ns);
 }
 
+/* Leaves out a number that no cell ever has, where every walk ends. It is not the next one: whoever
+ * has read the slot before may still write that cell, which belongs to the charges before. */
+uint64_t log_forgotten(uint64_t state)
+{
+	return state ? state + 2 : 0;
+}
+
 bool log_is_empty(const struct log_ring *ring, const struct rule *rule, struct slot_pair seen,
 		  uint64_t now_ns)
 {

@@ -42,6 +42,10 @@ void log_give_back(const struct log_ring *ring, struct slot_pair seen, uint64_t 
 void log_answer(const struct log_ring *ring, const struct rule *rule, struct slot_pair seen,
 		uint64_t cost, uint64_t now_ns, struct answer *ret);
 
+/* The state after which nothing charged before counts. Not 0: a key that begins again may reach the
+ * numbers of charges that still count. */
+uint64_t log_forgotten(uint64_t state);
+
 bool log_is_empty(const struct log_ring *ring, const struct rule *rule, struct slot_pair seen,
 		  uint64_t now_ns);
 
