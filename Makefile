@@ -35,7 +35,7 @@ OBJECTS := $(patsubst %.c,$(B)/%.o,$(TEXT) $(CONTROL) $(HTTP) $(CLI))
 # What the tests of the program link, and what the unit tests do: all that needs no kernel.
 LIMIT := user/control/limit.c user/text/failure.c
 PURE := $(TEXT) user/control/limit.c $(HTTP) user/cli/options.c user/cli/values.c user/cli/snapshot.c \
-	user/cli/http_conf.c $(wildcard user/cli/access_*.c user/cli/nginx_conf*.c)
+	user/cli/http_conf.c user/cli/http_top.c user/cli/http_zones.c $(wildcard user/cli/access_*.c user/cli/nginx_conf*.c)
 MODULE_SOURCES := $(LIMIT) user/text/quantity.c user/text/address.c $(HTTP) $(GLUE)
 
 UNIT := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/test_*.c))

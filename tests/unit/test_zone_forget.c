@@ -190,11 +190,10 @@ static void forget_as_shipped(void)
 static void state_add(uint64_t more)
 {
 	struct slot_pair pair;
-	struct zone_slot *slot =
-		(struct zone_slot *)zone_find(hooked_zone, made_hash(1), &pair);
+	struct zone_slot *slot = (struct zone_slot *)zone_find(hooked_zone, made_hash(1), &pair);
 
-	assert_true(slot_exchange(&slot->pair, pair,
-				  (struct slot_pair){pair.tag, pair.state + more}));
+	assert_true(
+		slot_exchange(&slot->pair, pair, (struct slot_pair){pair.tag, pair.state + more}));
 }
 
 static void forget_by_the_next_number(void)
@@ -232,9 +231,9 @@ static uint64_t left_after(void (*overtaking)(void))
 	hooked_exchange = exchange_later;
 	in_flight = overtaking;
 	ring = zone_ring_of(&zone, zone_find(&zone, made_hash(1), &seen));
-	assert_int_equal(hooked_log_take(&ring, &zone.main, seen, 1, made_now_ns, TAKE_CHARGE,
-					 &cell),
-			 LOG_ADMITTED);
+	assert_int_equal(
+		hooked_log_take(&ring, &zone.main, seen, 1, made_now_ns, TAKE_CHARGE, &cell),
+		LOG_ADMITTED);
 	assert_null(in_flight);
 	left = made_remaining(&zone, 1);
 	made_free(&zone);

@@ -1,134 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "cli/every.h"
-#include "cli/http_zones.h"
-#include "http/key.h"
-#include "http/zone_file.h"
+#include "cli/http_key.h"
+#include "http/zone_offenders.h"
 #include "http/zone_rules.h"
-#include "weir.h"
 
-enum { ZONE, KEY };
-enum { DIRECTORY, INSTANCE };
-
-static const struct argument_spec operands[] = {
-	[ZONE] = {.name = "ZONE",
-		  .summary = "the zone's name, or that of shared=",
-		  .kind = VALUE_TEXT,
-		  .required = true},
-	[KEY] = {.name = "KEY",
-		 .summary = "an address, where the zone's key is one; otherwise the key's\n"
-			    "text as nginx's expression gives it",
-		 .kind = VALUE_TEXT,
-		 .required = true},
-	{.name = NULL},
-};
-
-static const struct argument_spec options[] = {
-	[DIRECTORY] = ZONES_DIRECTORY_OPTION,
-	[INSTANCE] = {.name = "instance",
-		      .value = "NAME",
-		      .summary = "the nginx it belongs to, as 'weir http zones' names it",
-		      .kind = VALUE_TEXT},
-	{.name = NULL},
-};
-
-/* What is asked for and what was found of it. */
+/* What was found of the key. */
 struct shown {
-	uint64_t hash;
-	struct prefix address;        /* of address zones */
 	const struct zone_slot *slot; /* NULL: not known */
 	struct rule rule;
 	struct answer answer;
+	struct zone_offender offender;
 };
 
-static bool is_wanted(const struct http_zone *zone, const struct arguments *arguments)
-{
-	const struct argument *instance = &arguments->options[INSTANCE];
-
-	return !strcmp(zone->zone, arguments->operands[ZONE].text) &&
-	       (!instance->given || !strcmp(zone->instance, instance->text));
-}
-
-/* The names of the instances that have the zone, for a sentence. */
-static void instances_format(char *buf, size_t size, const struct http_zones *zones,
-			     const struct arguments *arguments)
-{
-	size_t length = 0;
-
-	buf[0] = '\0';
-	for (size_t i = 0; i < zones->count && length < size; i++) {
-		if (is_wanted(&zones->zones[i], arguments))
-			length += (size_t)snprintf(buf + length, size - length, "%s%s",
-						   length ? ", " : "", zones->zones[i].instance);
-	}
-}
-
-/* Finds the one zone that was named. An exit status. */
-static int zone_choose(const struct http_zones *zones, const struct arguments *arguments,
-		       const struct http_zone **ret)
-{
-	const char *name = arguments->operands[ZONE].text;
-	size_t found = 0;
-	char instances[256];
-	struct failure why;
-
-	for (size_t i = 0; i < zones->count; i++) {
-		if (!is_wanted(&zones->zones[i], arguments))
-			continue;
-		*ret = &zones->zones[i];
-		found++;
-	}
-	if (found == 1)
-		return EXIT_DONE;
-	if (!found) {
-		failure_set(&why, ENOENT, "there is no such zone");
-		failure_hint(&why, "'weir http zones' lists them");
-		return failed(&why, "show zone '%s'", name);
-	}
-	instances_format(instances, sizeof(instances), zones, arguments);
-	return misuse(arguments->command,
-		      "cannot choose a zone '%s': several have one, name it by --instance: %s",
-		      name, instances);
-}
-
-/* An address of full length, or the prefix that a source counts as. */
-static bool address_of(const char *text, const struct zone_identity *identity, struct prefix *ret)
-{
-	struct prefix parsed;
-	unsigned int least;
-
-	if (!prefix_parse(text, &parsed))
-		return false;
-	least = parsed.family == WEIR_IPV4 ? 32 : identity->ipv6_prefix;
-	if (parsed.length < least)
-		return false;
-	address_normalise(parsed.family, parsed.address, identity->ipv6_prefix, ret);
-	return true;
-}
-
-static bool key_of(const char *text, const struct zone *zone, struct shown *shown)
-{
-	const struct zone_header *header = zone->header;
-
-	if (!header->identity.is_address) {
-		shown->hash = key_hash_text(header->secret, text, strlen(text));
-		return true;
-	}
-	if (!address_of(text, &header->identity, &shown->address))
-		return false;
-	shown->hash = key_hash_address(header->secret, &shown->address);
-	return true;
-}
-
-static void zone_look(struct zone *zone, struct shown *shown)
+static void slot_look(struct zone *zone, uint64_t hash, uint64_t now_ns, struct shown *shown)
 {
 	struct slot_pair pair;
 
-	shown->slot = zone_find(zone, shown->hash, &pair);
+	shown->slot = zone_find(zone, hash, &pair);
 	shown->rule = zone->main;
 	if (!shown->slot) {
 		shown->answer = (struct answer){.limit = zone->main.capacity,
@@ -136,20 +24,18 @@ static void zone_look(struct zone *zone, struct shown *shown)
 		return;
 	}
 	shown->rule = *zone_rule_at(zone, pair.tag & SLOT_RULE_MASK);
-	zone_slot_answer(zone, shown->slot, pair, 1, monotonic_ns(), &shown->answer);
+	zone_slot_answer(zone, shown->slot, pair, 1, now_ns, &shown->answer);
 }
 
-static void report_who(struct report *report, const struct zone *zone, const struct shown *shown)
+/* A ban is another reason to wait. */
+static void offender_look(struct zone *zone, uint64_t hash, uint64_t now_ns, struct shown *shown)
 {
-	char text[PREFIX_TEXT_SIZE];
+	uint64_t *retry_after_ns = &shown->answer.retry_after_ns;
 
-	if (zone->header->identity.is_address) {
-		prefix_format(text, sizeof(text), &shown->address);
-		report_string(report, "address", text);
+	if (!zone_offender_find(zone, hash, now_ns, &shown->offender))
 		return;
-	}
-	snprintf(text, sizeof(text), "%016" PRIx64, shown->hash);
-	report_string(report, "key_hash", text);
+	if (*retry_after_ns < shown->offender.ban_left_ns)
+		*retry_after_ns = shown->offender.ban_left_ns;
 }
 
 static void report_answer(struct report *report, const struct answer *answer)
@@ -175,63 +61,36 @@ static void report_slot(struct report *report, const struct zone_slot *slot)
 		report_flag(report, "is_peer", slot->label.is_peer != 0);
 }
 
-static int report_shown(const struct http_zone *named, const struct zone *zone,
-			const struct shown *shown, enum report_format format)
+static int key_show(const struct http_key *key, struct zone *zone, enum report_format format)
 {
 	struct report *report = report_new(format);
+	uint64_t now_ns = monotonic_ns();
+	struct shown shown = {0};
 
-	report_who(report, zone, shown);
-	report_string(report, "zone", named->zone);
-	report_string(report, "instance", named->instance);
-	report_flag(report, "known", shown->slot != NULL);
-	report_string(report, "algorithm", algorithm_name(shown->rule.algorithm));
+	slot_look(zone, key->hash, now_ns, &shown);
+	offender_look(zone, key->hash, now_ns, &shown);
+	http_key_report(report, key, zone);
+	report_flag(report, "known", shown.slot != NULL);
+	report_string(report, "algorithm", algorithm_name(shown.rule.algorithm));
 	report_object(report, "limit");
-	http_rule_report(report, &shown->rule);
+	http_rule_report(report, &shown.rule);
 	report_end(report);
-	report_answer(report, &shown->answer);
-	report_slot(report, shown->slot);
+	report_answer(report, &shown.answer);
+	http_ban_report(report, shown.offender.ban_left_ns);
+	report_count(report, "bans", shown.offender.bans);
+	report_slot(report, shown.slot);
 	return report_finish(report);
 }
 
-static int zone_show(const struct http_zone *named, const struct arguments *arguments)
-{
-	const char *key = arguments->operands[KEY].text;
-	struct zone_file *file = NULL;
-	struct shown shown = {0};
-	struct failure why;
-	struct zone *zone;
-	int status;
-
-	if (zone_file_open_readonly(named->path, &file, &why))
-		return failed(&why, "show '%s' in zone '%s'", key, named->zone);
-	zone = zone_file_zone(file);
-	if (key_of(key, zone, &shown)) {
-		zone_look(zone, &shown);
-		status = report_shown(named, zone, &shown, arguments->format);
-	} else {
-		status = misuse(arguments->command,
-				"cannot use '%s' for zone '%s': its keys are addresses, IPv6 "
-				"by /%u",
-				key, named->zone, zone->header->identity.ipv6_prefix);
-	}
-	zone_file_close(file);
-	return status;
-}
+static const struct http_key_verb show = {
+	.name = "show",
+	.open = zone_file_open_readonly,
+	.run = key_show,
+};
 
 static int run(const struct arguments *arguments)
 {
-	const struct http_zone *named = NULL;
-	struct http_zones zones = {0};
-	struct failure why;
-	int status;
-
-	if (http_zones_list(&arguments->options[DIRECTORY], &zones, &why))
-		return failed(&why, "list the zones");
-	status = zone_choose(&zones, arguments, &named);
-	if (!status)
-		status = zone_show(named, arguments);
-	http_zones_free(&zones);
-	return status;
+	return http_key_run(arguments, &show);
 }
 
 const struct command command_http_show = {
@@ -240,10 +99,11 @@ const struct command command_http_show = {
 	.description =
 		"Shows what a key has left in a zone, how long until a request of cost 1\n"
 		"passes (retry after), until one more can be made (next after) and until all\n"
-		"can (reset after). A key that is not known has everything left.",
+		"can (reset after), and how long it is banned. A key that is not known has\n"
+		"everything left.",
 	.examples = "weir http show login 203.0.113.9\n"
 		    "weir http show account alice --json | jq .remaining\n",
-	.operands = operands,
-	.options = options,
+	.operands = http_key_operands,
+	.options = http_key_options,
 	.run = run,
 };

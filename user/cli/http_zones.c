@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,6 +115,24 @@ void http_zones_free(struct http_zones *zones)
 	*zones = (struct http_zones){0};
 }
 
+static bool is_given(const struct argument *argument, const char *text)
+{
+	return !argument->given || !strcmp(argument->text, text);
+}
+
+bool http_zone_is(const struct http_zone *zone, const struct argument *name,
+		  const struct argument *instance)
+{
+	return is_given(name, zone->zone) && is_given(instance, zone->instance);
+}
+
+int http_zone_unknown(struct failure *why)
+{
+	failure_set(why, ENOENT, "there is no such zone");
+	failure_hint(why, "'weir http zones' lists them");
+	return -ENOENT;
+}
+
 void http_rule_format(char *buf, size_t size, const struct rule *rule)
 {
 	char count[QUANTITY_TEXT_SIZE], rest[QUANTITY_TEXT_SIZE];
@@ -138,4 +157,17 @@ void http_rule_report(struct report *report, const struct rule *rule)
 	rate_format(rate, sizeof(rate), &rule->rate);
 	report_count(report, "capacity", rule->capacity);
 	report_string(report, "rate", rate);
+}
+
+void http_hash_format(char *buf, size_t size, uint64_t hash)
+{
+	snprintf(buf, size, "%016" PRIx64, hash);
+}
+
+void http_ban_report(struct report *report, uint64_t ban_left_ns)
+{
+	if (ban_left_ns)
+		report_duration(report, "banned_for", ban_left_ns);
+	else
+		report_null(report, "banned_for_ns");
 }

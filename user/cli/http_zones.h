@@ -13,6 +13,13 @@
 		.kind = VALUE_TEXT                                                            \
 	}
 
+#define ZONES_INSTANCE_OPTION                                                        \
+	{                                                                            \
+		.name = "instance", .value = "NAME",                                 \
+		.summary = "the nginx it belongs to, as 'weir http zones' names it", \
+		.kind = VALUE_TEXT                                                   \
+	}
+
 /* A file DIR/instance/zone; all three are to be freed by http_zones_free. */
 struct http_zone {
 	char *instance;
@@ -30,10 +37,23 @@ struct http_zones {
 int http_zones_list(const struct argument *given, struct http_zones *ret, struct failure *why);
 void http_zones_free(struct http_zones *zones);
 
+/* Whether it is the one named; what is not given is any. */
+bool http_zone_is(const struct http_zone *zone, const struct argument *name,
+		  const struct argument *instance);
+
+/* Says that there is none such. -ENOENT. */
+int http_zone_unknown(struct failure *why);
+
 /* "100,20/s" of buckets, "100,1m" of windows, as a zone's default= takes it. */
 void http_rule_format(char *buf, size_t size, const struct rule *rule);
 
 /* Capacity and rate, or limit and per, into the object opened last. */
 void http_rule_report(struct report *report, const struct rule *rule);
+
+/* 16 digits. */
+void http_hash_format(char *buf, size_t size, uint64_t hash);
+
+/* banned_for, null where it is not. */
+void http_ban_report(struct report *report, uint64_t ban_left_ns);
 
 #endif

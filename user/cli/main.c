@@ -19,7 +19,9 @@ const struct command *const commands[] = {
 	/* requests */
 	&command_http_run,
 	&command_http_zones,
+	&command_http_top,
 	&command_http_show,
+	&command_http_reset,
 	/* weir itself */
 	&command_completion,
 	&command_help,
