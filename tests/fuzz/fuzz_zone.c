@@ -10,13 +10,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/http_top.h"
 #include "http/zone_directory.h"
 #include "http/zone_file.h"
+#include "http/zone_forget.h"
+#include "http/zone_offenders.h"
 
 #define NOW_NS    (1000 * 1000000000ULL)
 #define MINUTE_NS (60 * 1000000000ULL)
 #define CELLS     4
 #define KEYS      48
+#define OFFENDERS 16
 
 /* The first byte: an algorithm, and what to do. */
 #define INPUT_ALGORITHM 0x07
@@ -59,6 +63,7 @@ static struct zone_settings settings_of(enum algorithm algorithm, uint64_t entri
 	struct zone_settings settings = {.name = "fuzzed", .path = path, .entries = entries};
 	struct rate rate = {3, MINUTE_NS};
 
+	settings.offenders = OFFENDERS;
 	settings.identity.algorithm = algorithm;
 	settings.cells_per_slot = algorithm == ALGORITHM_SLIDING_LOG ? CELLS : 0;
 	require(!rule_build(algorithm, 3, &rate, &settings.main, NULL));
@@ -96,6 +101,18 @@ static void take_all(struct zone *zone)
 		take(zone, key);
 }
 
+static void offend_all(struct zone *zone)
+{
+	static const struct penalty penalty = {1, MINUTE_NS, MINUTE_NS, MINUTE_NS};
+	uint64_t ban_ns;
+
+	for (uint64_t key = 0; key < OFFENDERS; key++) {
+		struct zone_key offender = {.hash = hash_of(2 * key)};
+
+		zone_offend(zone, &penalty, &offender, NOW_NS, &ban_ns);
+	}
+}
+
 static void good_make(enum algorithm algorithm)
 {
 	struct zone_file *file = file_replace(algorithm, ZONE_ENTRIES_MIN);
@@ -103,6 +120,7 @@ static void good_make(enum algorithm algorithm)
 	size_t size = zone->header->file_size;
 
 	take_all(zone);
+	offend_all(zone);
 	good[algorithm] = calloc(1, size);
 	require(good[algorithm]);
 	memcpy(good[algorithm], zone->header, size);
@@ -165,6 +183,17 @@ static void file_patch(enum algorithm algorithm, uint8_t share, const uint8_t *b
 	free(patched);
 }
 
+static void zone_rank(struct zone *zone)
+{
+	static const struct http_zone named = {.zone = "fuzzed"};
+	struct http_top top;
+
+	require(!http_top_begin(&top, HTTP_TOP_BY_REFUSED, KEYS / 4));
+	require(!http_top_add(&top, &named, zone, NOW_NS));
+	http_top_end(&top);
+	http_top_free(&top);
+}
+
 static void file_read(void)
 {
 	struct zone_file *file = NULL;
@@ -182,6 +211,24 @@ static void file_read(void)
 	}
 	for (uint64_t key = 0; key < KEYS; key++)
 		zone_find(zone, hash_of(key), &pair);
+	zone_rank(zone);
+	zone_file_close(file);
+}
+
+static void file_forget(void)
+{
+	struct zone_file *file = NULL;
+	struct zone_forgotten forgotten;
+	struct zone *zone;
+
+	if (zone_file_open_writable(path, &file, NULL))
+		return;
+	zone = zone_file_zone(file);
+	for (uint64_t key = 0; key < KEYS; key++) {
+		require(!zone_forget(zone, hash_of(key), clock_now, &forgotten));
+		require(forgotten.owed <= forgotten.limit);
+		zone_ban_lift(zone, hash_of(key));
+	}
 	zone_file_close(file);
 }
 
@@ -204,9 +251,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		file_write(bytes + 1, size - 1);
 	else
 		file_patch(algorithm, bytes[1], bytes + 2, size - 2);
-	if (bytes[0] & INPUT_RESIZE)
+	if (bytes[0] & INPUT_RESIZE) {
 		file_resize(algorithm);
-	else
-		file_read();
+		return 0;
+	}
+	file_read();
+	file_forget();
 	return 0;
 }
