@@ -368,6 +368,8 @@ struct reply_policy *ngx_http_weir_policies(ngx_http_request_t *r,
 ngx_int_t ngx_http_weir_settle(ngx_http_request_t *r, ngx_http_weir_decision_t *decision);
 
 /* ngx_http_weir_variables.c */
+ngx_int_t ngx_http_weir_value_set(ngx_http_variable_value_t *value, u_char *bytes, size_t size);
+ngx_int_t ngx_http_weir_value_absent(ngx_http_variable_value_t *value);
 /* As $weir_status has it. */
 ngx_str_t ngx_http_weir_status(const ngx_http_weir_decision_t *decision);
 ngx_int_t ngx_http_weir_add_variables(ngx_conf_t *cf);

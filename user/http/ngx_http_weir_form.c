@@ -68,12 +68,6 @@ ngx_int_t ngx_http_weir_body_gather(ngx_http_request_t *r, size_t max_bytes, ngx
 	return NGX_OK;
 }
 
-static ngx_int_t value_absent(ngx_http_variable_value_t *value)
-{
-	value->not_found = 1;
-	return NGX_OK;
-}
-
 static ngx_int_t value_find(ngx_http_request_t *r, const ngx_http_weir_form_t *form,
 			    ngx_http_variable_value_t *value)
 {
@@ -87,16 +81,12 @@ static ngx_int_t value_find(ngx_http_request_t *r, const ngx_http_weir_form_t *f
 	if (!body.len || !form_field_find(form_kind_of((const char *)type->data, type->len),
 					  (const char *)body.data, body.len, form->field,
 					  (char *)text, VALUE_MAX, &size))
-		return value_absent(value);
+		return ngx_http_weir_value_absent(value);
 	if (form->lowercase)
 		form_value_fold((char *)text, &size);
 	if (!size)
-		return value_absent(value);
-	value->len = (unsigned int)size;
-	value->data = text;
-	value->valid = 1;
-	value->not_found = 0;
-	return NGX_OK;
+		return ngx_http_weir_value_absent(value);
+	return ngx_http_weir_value_set(value, text, size);
 }
 
 static ngx_int_t value_get(ngx_http_request_t *r, ngx_http_variable_value_t *value,
@@ -106,11 +96,11 @@ static ngx_int_t value_get(ngx_http_request_t *r, ngx_http_variable_value_t *val
 	ngx_http_weir_request_t *kept = ngx_http_weir_request(r);
 
 	if (!kept || !has_form(r->main, form->max_bytes))
-		return value_absent(value);
+		return ngx_http_weir_value_absent(value);
 	if (kept->has_read_body)
 		return value_find(r->main, form, value);
 	kept->wants_body |= kept->is_collecting;
-	return value_absent(value);
+	return ngx_http_weir_value_absent(value);
 }
 
 static char *form_parameter(ngx_conf_t *cf, ngx_http_weir_form_t *form, ngx_str_t *word)

@@ -5,7 +5,7 @@
 #define NUMBER_SIZE NGX_INT64_LEN
 #define HASH_SIZE   16 /* hexadecimal digits */
 
-static ngx_int_t value_set(ngx_http_variable_value_t *value, u_char *bytes, size_t size)
+ngx_int_t ngx_http_weir_value_set(ngx_http_variable_value_t *value, u_char *bytes, size_t size)
 {
 	value->len = size;
 	value->valid = 1;
@@ -15,7 +15,7 @@ static ngx_int_t value_set(ngx_http_variable_value_t *value, u_char *bytes, size
 	return NGX_OK;
 }
 
-static ngx_int_t value_absent(ngx_http_variable_value_t *value)
+ngx_int_t ngx_http_weir_value_absent(ngx_http_variable_value_t *value)
 {
 	value->not_found = 1;
 	return NGX_OK;
@@ -28,7 +28,8 @@ static ngx_int_t value_set_number(ngx_http_request_t *r, ngx_http_variable_value
 
 	if (!bytes)
 		return NGX_ERROR;
-	return value_set(value, bytes, (size_t)(ngx_sprintf(bytes, "%uL", number) - bytes));
+	return ngx_http_weir_value_set(value, bytes,
+				       (size_t)(ngx_sprintf(bytes, "%uL", number) - bytes));
 }
 
 /* Empty where the peer has no address (a unix socket), so that a key is empty too. */
@@ -40,15 +41,15 @@ static ngx_int_t address_get(ngx_http_request_t *r, ngx_http_variable_value_t *v
 
 	(void)unused;
 	if (source.is_nameless)
-		return value_set(value, (u_char *)NGX_HTTP_WEIR_NAMELESS,
-				 sizeof(NGX_HTTP_WEIR_NAMELESS) - 1);
+		return ngx_http_weir_value_set(value, (u_char *)NGX_HTTP_WEIR_NAMELESS,
+					       sizeof(NGX_HTTP_WEIR_NAMELESS) - 1);
 	if (!source.address.family)
-		return value_set(value, (u_char *)"", 0);
+		return ngx_http_weir_value_set(value, (u_char *)"", 0);
 	bytes = ngx_pnalloc(r->pool, PREFIX_TEXT_SIZE);
 	if (!bytes)
 		return NGX_ERROR;
 	prefix_format((char *)bytes, PREFIX_TEXT_SIZE, &source.address);
-	return value_set(value, bytes, ngx_strlen(bytes));
+	return ngx_http_weir_value_set(value, bytes, ngx_strlen(bytes));
 }
 
 ngx_str_t ngx_http_weir_status(const ngx_http_weir_decision_t *decision)
@@ -77,9 +78,9 @@ static ngx_int_t status_get(ngx_http_request_t *r, ngx_http_variable_value_t *va
 
 	(void)unused;
 	if (!decision)
-		return value_absent(value);
+		return ngx_http_weir_value_absent(value);
 	name = ngx_http_weir_status(decision);
-	return value_set(value, name.data, name.len);
+	return ngx_http_weir_value_set(value, name.data, name.len);
 }
 
 /* The decision once it is known which charge it speaks of. *ret is NULL where nothing was decided.
@@ -99,9 +100,9 @@ static ngx_int_t zone_get(ngx_http_request_t *r, ngx_http_variable_value_t *valu
 	if (decision_told(r, &decision))
 		return NGX_ERROR;
 	if (!decision)
-		return value_absent(value);
+		return ngx_http_weir_value_absent(value);
 	name = &decision->limits[decision->telling]->zone->name;
-	return value_set(value, name->data, name->len);
+	return ngx_http_weir_value_set(value, name->data, name->len);
 }
 
 enum { NUMBER_LIMIT, NUMBER_REMAINING, NUMBER_RETRY_AFTER };
@@ -115,7 +116,7 @@ static ngx_int_t number_get(ngx_http_request_t *r, ngx_http_variable_value_t *va
 	if (decision_told(r, &decision) || (decision && ngx_http_weir_settle(r, decision)))
 		return NGX_ERROR;
 	if (!decision || (which == NUMBER_RETRY_AFTER && !decision->retry_after))
-		return value_absent(value);
+		return ngx_http_weir_value_absent(value);
 	if (which == NUMBER_RETRY_AFTER)
 		return value_set_number(r, value, decision->retry_after);
 	answer = &decision->policies[decision->telling].answer;
@@ -133,12 +134,12 @@ static ngx_int_t key_hash_get(ngx_http_request_t *r, ngx_http_variable_value_t *
 	if (decision_told(r, &decision))
 		return NGX_ERROR;
 	if (!decision)
-		return value_absent(value);
+		return ngx_http_weir_value_absent(value);
 	bytes = ngx_pnalloc(r->pool, HASH_SIZE);
 	if (!bytes)
 		return NGX_ERROR;
 	ngx_sprintf(bytes, "%016xL", decision->charges[decision->telling].key.hash);
-	return value_set(value, bytes, HASH_SIZE);
+	return ngx_http_weir_value_set(value, bytes, HASH_SIZE);
 }
 
 enum { ASKED_METHOD, ASKED_PATH };
@@ -149,9 +150,9 @@ static ngx_int_t asked_get(ngx_http_request_t *r, ngx_http_variable_value_t *val
 	const ngx_str_t *text;
 
 	if (!asked)
-		return value_absent(value);
+		return ngx_http_weir_value_absent(value);
 	text = which == ASKED_METHOD ? &asked->method : &asked->path;
-	return value_set(value, text->data, text->len);
+	return ngx_http_weir_value_set(value, text->data, text->len);
 }
 
 static const ngx_http_variable_t variables[] = {
