@@ -20,7 +20,7 @@
 #define MINUTE_NS (60 * 1000000000ULL)
 #define CELLS     4
 #define KEYS      48
-#define OFFENDERS 16
+#define OFFENDERS 64
 
 /* The first byte: an algorithm, and what to do. */
 #define INPUT_ALGORITHM 0x07
@@ -32,6 +32,9 @@ struct __attribute__((packed)) patch {
 	uint16_t at;
 	uint64_t word;
 };
+
+/* Every second refusal bans. */
+static const struct penalty penalty = {2, MINUTE_NS, MINUTE_NS, 60 * MINUTE_NS};
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
@@ -60,10 +63,13 @@ static uint64_t hash_of(uint64_t key)
 
 static struct zone_settings settings_of(enum algorithm algorithm, uint64_t entries)
 {
-	struct zone_settings settings = {.name = "fuzzed", .path = path, .entries = entries};
+	struct zone_settings settings = {.name = "fuzzed",
+					 .path = path,
+					 .entries = entries,
+					 .offenders = entries == ZONE_ENTRIES_MIN ? OFFENDERS
+										  : OFFENDERS / 4};
 	struct rate rate = {3, MINUTE_NS};
 
-	settings.offenders = OFFENDERS;
 	settings.identity.algorithm = algorithm;
 	settings.cells_per_slot = algorithm == ALGORITHM_SLIDING_LOG ? CELLS : 0;
 	require(!rule_build(algorithm, 3, &rate, &settings.main, NULL));
@@ -95,22 +101,36 @@ static void take(struct zone *zone, uint64_t key)
 	zone_answer(&charge, &answer);
 }
 
-static void take_all(struct zone *zone)
+static void offend(struct zone *zone, uint64_t hash)
 {
-	for (uint64_t key = 0; key < KEYS; key++)
-		take(zone, key);
-}
-
-static void offend_all(struct zone *zone)
-{
-	static const struct penalty penalty = {1, MINUTE_NS, MINUTE_NS, MINUTE_NS};
+	struct zone_key key = {.hash = hash};
 	uint64_t ban_ns;
 
-	for (uint64_t key = 0; key < OFFENDERS; key++) {
-		struct zone_key offender = {.hash = hash_of(2 * key)};
+	zone_offend(zone, &penalty, &key, NOW_NS, &ban_ns);
+	if (zone_ban_left_ns(zone, hash, NOW_NS))
+		zone_count_banned(zone, hash, NOW_NS);
+}
 
-		zone_offend(zone, &penalty, &offender, NOW_NS, &ban_ns);
+static void take_all(struct zone *zone)
+{
+	for (uint64_t key = 0; key < KEYS; key++) {
+		take(zone, key);
+		offend(zone, hash_of(key));
+		if (key % 2)
+			offend(zone, hash_of(key));
 	}
+}
+
+static void offenders_read(const struct zone *zone)
+{
+	struct zone_offender offender;
+
+	for (uint64_t at = 0; at < zone->offenders_count; at++) {
+		if (zone_offender_read(zone, at, NOW_NS, &offender))
+			zone_offender_find(zone, offender.hash, NOW_NS, &offender);
+	}
+	for (uint64_t key = 0; key < KEYS; key++)
+		zone_ban_left_ns(zone, hash_of(key), NOW_NS);
 }
 
 static void good_make(enum algorithm algorithm)
@@ -120,7 +140,6 @@ static void good_make(enum algorithm algorithm)
 	size_t size = zone->header->file_size;
 
 	take_all(zone);
-	offend_all(zone);
 	good[algorithm] = calloc(1, size);
 	require(good[algorithm]);
 	memcpy(good[algorithm], zone->header, size);
@@ -211,6 +230,7 @@ static void file_read(void)
 	}
 	for (uint64_t key = 0; key < KEYS; key++)
 		zone_find(zone, hash_of(key), &pair);
+	offenders_read(zone);
 	zone_rank(zone);
 	zone_file_close(file);
 }

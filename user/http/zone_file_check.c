@@ -45,7 +45,7 @@ static bool sizes_hold(const struct zone_header *header, uint64_t size)
 	uint64_t sets = header->sets;
 
 	return header->file_size == size && sets >= ZONE_ENTRIES_MIN / ZONE_WAYS &&
-	       sets <= ZONE_ENTRIES_MAX / ZONE_WAYS && header->offenders <= ZONE_OFFENDERS_MAX &&
+	       sets <= ZONE_ENTRIES_MAX / ZONE_WAYS &&
 	       header->offenders == zone_offenders_rounded(header->offenders) &&
 	       zone_size(sets * ZONE_WAYS, header->cells_per_slot, header->offenders) == size;
 }
