@@ -215,11 +215,13 @@ static void sharers_have_equally_many_offenders(void **state)
 {
 	struct zone_settings settings = settings_of(64), other = settings_of(128);
 	struct zone_file *file, *refused = NULL;
+	struct failure why = {.reason = ""};
 
 	(void)state;
 	settings.shared = other.shared = true;
 	file = opened(&settings, ZONE_NEW);
-	assert_int_equal(zone_file_prepare(&other, &refused, NULL), -EEXIST);
+	assert_int_equal(zone_file_prepare(&other, &refused, &why), -EEXIST);
+	assert_non_null(strstr(why.reason, "number of offenders"));
 	zone_file_close(file);
 }
 

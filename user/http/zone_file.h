@@ -44,7 +44,7 @@ int zone_file_prepare(const struct zone_settings *settings, struct zone_file **r
 /* Puts a prepared file in place, carrying over what is owed; afterwards zone_file_zone is the zone.
  * A failure leaves the zone usable in memory only. ret_lost: keys without a place in the new file.
  * Waits for others who commit in the same directory. What workers of before charge to a replaced
- * file (another entries=) after the copy is forgotten. */
+ * file (another entries= or offenders=) after the copy is forgotten, and whom they ban then. */
 int zone_file_commit(struct zone_file *file, uint64_t now_ns, enum zone_past *ret_past,
 		     uint64_t *ret_lost, struct failure *why);
 

@@ -133,12 +133,17 @@ static bool is_same_key(const struct zone_identity *a, const struct zone_identit
 	       a->is_address == b->is_address && a->ipv6_prefix == b->ipv6_prefix;
 }
 
-/* Entries and offenders are rounded up to whole sets. */
+static bool has_as_many_offenders(const struct zone_header *header,
+				  const struct zone_settings *settings)
+{
+	return header->offenders == zone_offenders_rounded(settings->offenders);
+}
+
+/* entries are rounded up to whole sets. */
 static bool is_same_size(const struct zone_header *header, const struct zone_settings *settings)
 {
 	return header->sets == (settings->entries + ZONE_WAYS - 1) / ZONE_WAYS &&
-	       header->cells_per_slot == settings->cells_per_slot &&
-	       header->offenders == zone_offenders_rounded(settings->offenders);
+	       header->cells_per_slot == settings->cells_per_slot;
 }
 
 enum zone_past zone_file_compare(const struct zone_header *header,
@@ -149,7 +154,8 @@ enum zone_past zone_file_compare(const struct zone_header *header,
 		return ZONE_OTHER_BOOT;
 	if (!is_same_key(&header->identity, &settings->identity))
 		return ZONE_OTHER_KEY;
-	if (!is_same_size(header, settings) || !rule_fits(header, &settings->main))
+	if (!is_same_size(header, settings) || !has_as_many_offenders(header, settings) ||
+	    !rule_fits(header, &settings->main))
 		return ZONE_RESIZED;
 	return ZONE_KEPT;
 }
@@ -163,6 +169,8 @@ const char *zone_file_difference(const struct zone_header *header,
 		return "key";
 	if (!is_same_size(header, settings))
 		return "number of entries";
+	if (!has_as_many_offenders(header, settings))
+		return "number of offenders";
 	if (!rule_is_kept(&header->main, &settings->main))
 		return "limit";
 	return rule_is_kept(&header->overflow, &settings->overflow) ? NULL : "overflow";
