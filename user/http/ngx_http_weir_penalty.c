@@ -3,9 +3,6 @@
 #include "http/ngx_http_weir.h"
 #include "http/zone_offenders.h"
 
-#define OFFENDERS_DEFAULT 4096
-#define OFFENDERS_MAX     (1ULL << 24)
-
 /* A parameter and where it goes; text is its value. False: no such parameter, or a bad value. */
 static bool penalty_parameter(ngx_str_t *word, ngx_http_weir_zone_t *zone)
 {
@@ -32,7 +29,7 @@ static bool penalty_parameter(ngx_str_t *word, ngx_http_weir_zone_t *zone)
 	text = ngx_http_weir_parameter(word, "offenders");
 	if (text)
 		return count_parse(text, &zone->settings.offenders) &&
-		       zone->settings.offenders <= OFFENDERS_MAX;
+		       zone->settings.offenders <= ZONE_OFFENDERS_MAX;
 	zone->penalises_any_key |= !ngx_strcmp(word->data, "penalty-any-key");
 	return !ngx_strcmp(word->data, "penalty-any-key");
 }
@@ -50,7 +47,7 @@ char *ngx_http_weir_penalty(ngx_conf_t *cf, ngx_command_t *command, void *conf)
 	if (zone->penalty.refusals)
 		return "is there twice for the zone";
 	zone->penalty_place = ngx_http_weir_place(cf);
-	zone->settings.offenders = OFFENDERS_DEFAULT;
+	zone->settings.offenders = ZONE_OFFENDERS_DEFAULT;
 	for (ngx_uint_t i = 2; i < cf->args->nelts; i++) {
 		if (!penalty_parameter(&words[i], zone))
 			return ngx_http_weir_parameter_bad(cf, &words[i]);
