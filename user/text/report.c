@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text/report_markdown.h"
 #include "text/report_text.h"
 #include "text/utf8.h"
 
@@ -209,8 +210,9 @@ static char *json_render(const struct report *report)
 	return document;
 }
 
-/* NULL without memory. */
-static char *text_render(const struct report *report)
+/* Text by a writer of the tree. 0 or -errno. */
+static int stream_render(const struct report *report, char **ret,
+			 int (*write)(const json_t *root, FILE *out))
 {
 	char *text = NULL;
 	size_t size;
@@ -218,21 +220,35 @@ static char *text_render(const struct report *report)
 	int err;
 
 	if (!stream)
-		return NULL;
-	err = report_text_write(report->root, stream);
-	if (ferror(stream) | fclose(stream))
+		return -ENOMEM;
+	err = write(report->root, stream);
+	if (ferror(stream) | fclose(stream) && !err)
 		err = -ENOMEM;
-	if (err) {
+	if (err)
 		free(text);
-		return NULL;
+	else
+		*ret = text;
+	return err;
+}
+
+static int render(const struct report *report, char **ret)
+{
+	switch (report->format) {
+	case REPORT_TEXT:
+		return stream_render(report, ret, report_text_write);
+	case REPORT_MARKDOWN:
+		return stream_render(report, ret, report_markdown_write);
+	case REPORT_JSON:
+		break;
 	}
-	return text;
+	*ret = json_render(report);
+	return *ret ? 0 : -ENOMEM;
 }
 
 int report_print(const struct report *report, FILE *out)
 {
-	char *document;
-	int err = 0;
+	char *document = NULL;
+	int err;
 
 	if (!report)
 		return -ENOMEM;
@@ -240,9 +256,9 @@ int report_print(const struct report *report, FILE *out)
 		return report->err;
 	if (json_array_size(report->open) > 1)
 		return -EINVAL;
-	document = report->format == REPORT_JSON ? json_render(report) : text_render(report);
-	if (!document)
-		return -ENOMEM;
+	err = render(report, &document);
+	if (err)
+		return err;
 	errno = 0;
 	if (fputs(document, out) == EOF || fflush(out))
 		err = errno ? -errno : -EIO;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a command has to say, told field by field once and printed as JSON or as text. Keys are
- * JSON keys (snake_case). A report starts as an object; fields go into the object opened last.
+/* What a command has to say, told field by field once and printed as JSON, text or
+ * Markdown. Keys are JSON keys (snake_case). A report starts as an object; fields go into the
+ * object opened last.
  *
  * No call fails on the spot: the first error (no memory, or -EINVAL for calls out of order, a key
  * given twice in one object, or one that is not UTF-8) is remembered, and report_print returns it
@@ -12,7 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum report_format { REPORT_TEXT, REPORT_JSON };
+enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_MARKDOWN };
 
 struct report;
 
@@ -39,7 +40,8 @@ void report_list(struct report *report, const char *key);
 void report_row(struct report *report);
 void report_end(struct report *report);
 
-/* Prints one JSON document in one line, or text (report_text.h), and flushes. 0, or -errno of the
+/* Prints one JSON document in one line, text (report_text.h) or Markdown (report_markdown.h, which
+ * has no form for some), and flushes. 0, or -errno of the
  * report or of writing; then the report itself is printed whole or not at all, up to where
  * writing failed. Objects still open are -EINVAL. */
 int report_print(const struct report *report, FILE *out);

@@ -11,6 +11,9 @@
 /* From here on a double's whole part has more digits than it knows. */
 #define REAL_MAX 1e15
 
+/* Between two dollars GitHub sees mathematics. */
+#define MARKDOWN_MARKS "\\`*_[]<>|~&$"
+
 static bool key_ends_in(const char *key, const char *end)
 {
 	size_t length = strlen(key);
@@ -130,12 +133,25 @@ size_t cell_width(const struct cell *cell)
 	return width;
 }
 
+static void character_write(const char *at, FILE *out)
+{
+	if (is_control((const unsigned char *)at))
+		fputc('?', out);
+	else
+		fwrite(at, 1, step_size(at), out);
+}
+
 void cell_write(const struct cell *cell, FILE *out)
 {
+	for (const char *at = cell->text; *at; at += step_size(at))
+		character_write(at, out);
+}
+
+void cell_write_markdown(const struct cell *cell, FILE *out)
+{
 	for (const char *at = cell->text; *at; at += step_size(at)) {
-		if (is_control((const unsigned char *)at))
-			fputc('?', out);
-		else
-			fwrite(at, 1, step_size(at), out);
+		if (strchr(MARKDOWN_MARKS, *at))
+			fputc('\\', out);
+		character_write(at, out);
 	}
 }

@@ -36,4 +36,7 @@ size_t cell_width(const struct cell *cell);
 /* Control characters, which a terminal could obey, are '?'. */
 void cell_write(const struct cell *cell, FILE *out);
 
+/* The same with a backslash before what Markdown would take for markup, GitHub's too. */
+void cell_write_markdown(const struct cell *cell, FILE *out);
+
 #endif

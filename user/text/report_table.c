@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "text/report_table.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -162,21 +163,71 @@ static void line_write(const struct table *table, const struct row *row, FILE *o
 	fputc('\n', out);
 }
 
+static int table_collect(struct table *table, const char *name, const json_t *objects)
+{
+	int err = rows_collect(table, objects);
+
+	return err ? err : columns_collect(table, name);
+}
+
+static void table_free(struct table *table)
+{
+	json_decref(table->keys);
+	free(table->columns);
+	free(table->rows);
+}
+
 int report_table_write(const char *name, const json_t *objects, size_t indent, FILE *out)
 {
 	struct table table = {.indent = indent};
-	int err;
+	int err = table_collect(&table, name, objects);
 
-	err = rows_collect(&table, objects);
-	if (!err)
-		err = columns_collect(&table, name);
 	if (!err) {
 		line_write(&table, NULL, out);
 		for (size_t i = 0; i < table.row_count; i++)
 			line_write(&table, &table.rows[i], out);
 	}
-	json_decref(table.keys);
-	free(table.columns);
-	free(table.rows);
+	table_free(&table);
+	return err;
+}
+
+/* The labels for row NULL. */
+static void markdown_line_write(const struct table *table, const struct row *row, FILE *out)
+{
+	for (size_t i = 0; i < table->column_count; i++) {
+		struct cell cell;
+
+		if (row) {
+			cell_of_row(&cell, &table->columns[i], row);
+		} else {
+			cell_of_label(&cell, table->columns[i].label);
+			cell.own[0] = (char)toupper((unsigned char)cell.own[0]);
+		}
+		fputs("| ", out);
+		cell_write_markdown(&cell, out);
+		fputc(' ', out);
+	}
+	fputs("|\n", out);
+}
+
+static void markdown_rule_write(const struct table *table, FILE *out)
+{
+	for (size_t i = 0; i < table->column_count; i++)
+		fputs(table->columns[i].is_number ? "| ---: " : "| --- ", out);
+	fputs("|\n", out);
+}
+
+int report_table_write_markdown(const json_t *objects, FILE *out)
+{
+	struct table table = {.indent = 0};
+	int err = table_collect(&table, "", objects);
+
+	if (!err) {
+		markdown_line_write(&table, NULL, out);
+		markdown_rule_write(&table, out);
+		for (size_t i = 0; i < table.row_count; i++)
+			markdown_line_write(&table, &table.rows[i], out);
+	}
+	table_free(&table);
 	return err;
 }

@@ -11,4 +11,7 @@
  * What a row lacks is "-". 0 or -ENOMEM. */
 int report_table_write(const char *name, const json_t *objects, size_t indent, FILE *out);
 
+/* A list of objects in GitHub's Markdown, labels with a capital. 0 or -ENOMEM. */
+int report_table_write_markdown(const json_t *objects, FILE *out);
+
 #endif

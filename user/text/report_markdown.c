@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#include "text/report_markdown.h"
+
+#include <errno.h>
+#include <stdbool.h>
+
+#include "text/report_cell.h"
+#include "text/report_table.h"
+
+static bool is_container(const json_t *value)
+{
+	return json_is_object(value) || json_is_array(value);
+}
+
+static bool is_table(const json_t *list)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *key;
+		json_t *member;
+
+		json_object_foreach(json_array_get(list, i), key, member)
+		{
+			if (is_container(member))
+				return false;
+		}
+	}
+	return json_is_array(list);
+}
+
+static void paragraph_write(const char *key, const json_t *value, FILE *out)
+{
+	struct cell cell;
+
+	cell_of_value(&cell, key, value);
+	cell_write_markdown(&cell, out);
+	fputc('\n', out);
+}
+
+static bool is_nothing(const json_t *value)
+{
+	return json_is_null(value) || (json_is_array(value) && !json_array_size(value));
+}
+
+int report_markdown_write(const json_t *root, FILE *out)
+{
+	bool is_first = true;
+	const char *key;
+	json_t *member;
+	int err = 0;
+
+	json_object_foreach((json_t *)root, key, member)
+	{
+		if (is_nothing(member))
+			continue;
+		if (!is_first)
+			fputc('\n', out);
+		is_first = false;
+		if (!is_container(member))
+			paragraph_write(key, member, out);
+		else
+			err = is_table(member) ? report_table_write_markdown(member, out) : -EINVAL;
+		if (err)
+			return err;
+	}
+	return 0;
+}
