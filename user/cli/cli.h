@@ -132,6 +132,7 @@ extern const struct command command_detach;
 extern const struct command command_forget;
 extern const struct command command_help;
 extern const struct command command_http_reset;
+extern const struct command command_http_limits;
 extern const struct command command_http_run;
 extern const struct command command_http_show;
 extern const struct command command_http_top;

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/conf_files.h"
+#include "cli/nginx_conf.h"
+#include "cli/nginx_conf_limits.h"
+
+#define CONF_DEFAULT "/etc/nginx/nginx.conf"
+
+enum { CONF, MARKDOWN };
+
+static const struct argument_spec options[] = {
+	[CONF] = {.name = "conf",
+		  .value = "FILE",
+		  .summary = "nginx's configuration; the default is\n" CONF_DEFAULT,
+		  .kind = VALUE_TEXT},
+	[MARKDOWN] = {.name = "markdown",
+		      .summary = "a table for the documentation of an API: what clients meet",
+		      .kind = VALUE_FLAG},
+	{.name = NULL},
+};
+
+/* Which columns there are: JSON has all; for people those are left out that say the same in all
+ * rows, or what everybody expects. */
+struct columns {
+	enum report_format format;
+	const struct nginx_limit *first; /* NULL: there is no row */
+	bool server, methods, cost, status, fields, ban, observed, internal;
+	bool by_address; /* no column: whether any limit is */
+};
+
+/* Of a document, what clients meet. */
+static bool is_row(const struct nginx_limit *limit, enum report_format format)
+{
+	return format != REPORT_MARKDOWN || (!limit->is_observed && !limit->is_internal);
+}
+
+static bool differs(const char *a, const char *b)
+{
+	return strcmp(a ? a : "", b ? b : "");
+}
+
+static void columns_extend(struct columns *columns, const struct nginx_limit *limit)
+{
+	const struct nginx_limit *first = columns->first ? columns->first : limit;
+
+	columns->first = first;
+	columns->server |= differs(limit->server, first->server);
+	columns->methods |= limit->methods != NULL;
+	columns->cost |= differs(limit->cost, "1");
+	columns->status |= differs(limit->status, first->status);
+	columns->fields |= differs(limit->fields, first->fields);
+	columns->ban |= limit->ban != NULL;
+	columns->observed |= limit->is_observed;
+	columns->internal |= limit->is_internal;
+	columns->by_address |= limit->is_address;
+}
+
+static struct columns columns_choose(const struct nginx_limits *limits, enum report_format format)
+{
+	bool all = format == REPORT_JSON;
+	struct columns columns = {.format = format,
+				  .server = all,
+				  .methods = all,
+				  .cost = all,
+				  .status = format != REPORT_MARKDOWN,
+				  .fields = all,
+				  .ban = all,
+				  .observed = all,
+				  .internal = all};
+
+	for (size_t i = 0; i < limits->count; i++) {
+		if (is_row(&limits->limits[i], format))
+			columns_extend(&columns, &limits->limits[i]);
+	}
+	return columns;
+}
+
+/* Where the limit is. */
+static void report_place(struct report *report, const struct nginx_limit *limit,
+			 const struct columns *columns)
+{
+	bool is_json = columns->format == REPORT_JSON;
+
+	if (columns->server)
+		report_string(report, "server", limit->server);
+	report_string(report, "route", limit->route);
+	if (columns->methods)
+		report_string(report, "methods",
+			      limit->methods || is_json ? limit->methods : "all");
+	if (columns->internal)
+		report_flag(report, "internal", limit->is_internal);
+	if (columns->format != REPORT_MARKDOWN)
+		report_string(report, "zone", limit->zone);
+}
+
+/* What a refusal says and leads to. */
+static void report_refusal(struct report *report, const struct nginx_limit *limit,
+			   const struct columns *columns)
+{
+	if (columns->status)
+		report_string(report, "status", limit->status);
+	if (columns->fields)
+		report_string(report, "fields", limit->fields);
+	if (columns->ban)
+		report_string(report, "ban", limit->ban);
+	if (columns->observed)
+		report_flag(report, "observed", limit->is_observed);
+	if (columns->format == REPORT_JSON)
+		report_string(report, "policy", limit->policy);
+}
+
+static void report_limit(struct report *report, const struct nginx_limit *limit,
+			 const struct columns *columns)
+{
+	report_row(report);
+	report_place(report, limit, columns);
+	report_string(report, "limit", limit->limit);
+	report_string(report, "per", limit->per);
+	if (columns->cost)
+		report_string(report, "cost", limit->cost);
+	if (columns->format != REPORT_MARKDOWN)
+		report_string(report, "algorithm", limit->algorithm);
+	report_refusal(report, limit, columns);
+	report_end(report);
+}
+
+static void report_limits(struct report *report, const struct nginx_limits *limits,
+			  const struct columns *columns)
+{
+	report_list(report, "limits");
+	for (size_t i = 0; i < limits->count; i++) {
+		if (is_row(&limits->limits[i], columns->format))
+			report_limit(report, &limits->limits[i], columns);
+	}
+	report_end(report);
+}
+
+/* Retry-After is one of the fields wherever there are any. */
+static void answer_tell(struct report *report, const struct columns *columns)
+{
+	const struct nginx_limit *first = columns->first;
+	const char *fields = columns->fields || !first ? NULL : first->fields;
+	char sentence[256];
+
+	if (!first)
+		snprintf(sentence, sizeof(sentence), "There are no limits.");
+	else
+		snprintf(sentence, sizeof(sentence),
+			 "A request over a limit is answered with %s%s%s%s.",
+			 columns->status ? "the status in its row" : "status ",
+			 columns->status || !first->status ? "" : first->status,
+			 fields ? "; header fields tell how long to wait and what is left: " : "",
+			 fields ? fields : "");
+	report_string(report, "answer", sentence);
+}
+
+static void addresses_tell(struct report *report, unsigned int ipv6_prefix)
+{
+	char sentence[64];
+
+	snprintf(sentence, sizeof(sentence), "IPv6 addresses count by their /%u.", ipv6_prefix);
+	report_string(report, "addresses", sentence);
+}
+
+/* What a reader of the table needs besides. */
+static void report_sentences(struct report *report, const struct nginx_limits *limits,
+			     const struct columns *columns)
+{
+	answer_tell(report, columns);
+	if (columns->by_address && limits->ipv6_prefix < 128)
+		addresses_tell(report, limits->ipv6_prefix);
+}
+
+/* What was not made out, and what a table for clients leaves out though they may come by it. */
+static void notices_print(const struct nginx_limits *limits, enum report_format format)
+{
+	size_t internal = 0;
+
+	for (size_t i = 0; i < limits->notices_count; i++)
+		notice("%s", limits->notices[i]);
+	for (size_t i = 0; format == REPORT_MARKDOWN && i < limits->count; i++)
+		internal += limits->limits[i].is_internal && !limits->limits[i].is_observed;
+	if (internal)
+		notice("left out: %zu of locations that are internal or named", internal);
+}
+
+static int limits_show(const struct nginx_limits *limits, enum report_format format)
+{
+	struct columns columns = columns_choose(limits, format);
+	struct report *report = report_new(format);
+
+	notices_print(limits, format);
+	report_limits(report, limits, &columns);
+	if (format == REPORT_MARKDOWN)
+		report_sentences(report, limits, &columns);
+	return report_finish(report);
+}
+
+static int run(const struct arguments *arguments)
+{
+	const struct argument *option = &arguments->options[CONF];
+	bool is_document = arguments->options[MARKDOWN].given;
+	const char *path = option->given ? option->text : CONF_DEFAULT;
+	struct nginx_limits limits;
+	struct nginx_conf conf;
+	struct failure why;
+	int err, status;
+
+	if (is_document && arguments->format == REPORT_JSON)
+		return misuse(arguments->command, "cannot use '--json' and '--markdown' together");
+	if (nginx_conf_read(path, &conf_files, &conf, &why))
+		return failed(&why, "read '%s'", path);
+	err = nginx_limits_list(&conf, &limits);
+	nginx_conf_free(&conf);
+	if (err) {
+		failure_set(&why, err, "%s", strerror(-err));
+		return failed(&why, "list the limits of '%s'", path);
+	}
+	status = limits_show(&limits, is_document ? REPORT_MARKDOWN : arguments->format);
+	nginx_limits_free(&limits);
+	return status;
+}
+
+const struct command command_http_limits = {
+	.name = "http limits",
+	.summary = "show the limits of an nginx configuration, route by route",
+	.description =
+		"Reads nginx's configuration, with what it includes, and shows each route with\n"
+		"the limits in force there, a row for each zone: how much, for whom, and what\n"
+		"a refusal is answered with. nginx need not run, and what it would not take is\n"
+		"shown as it is: 'nginx -t' tells. With --markdown it is a table to publish,\n"
+		"without zones that only observe and locations that clients cannot ask for.",
+	.examples = "weir http limits\n"
+		    "weir http limits --conf ./nginx.conf --markdown > LIMITS.md\n"
+		    "weir http limits --json | jq -r '.limits[] | [.route, .policy] | @tsv'\n",
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/conf_files.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A byte more than is taken, so that too much is seen. */
+static int stream_read(FILE *in, char **ret_text, size_t *ret_size)
+{
+	size_t room = 0, size = 0;
+	char *text = NULL;
+
+	while (size == room && size <= NGINX_CONF_BYTES_MAX) {
+		char *grown = realloc(text, room = room ? 2 * room : 4096);
+
+		if (!grown) {
+			free(text);
+			return -ENOMEM;
+		}
+		text = grown;
+		size += fread(text + size, 1, room - size, in);
+	}
+	if (ferror(in)) {
+		free(text);
+		return errno ? -errno : -EIO;
+	}
+	*ret_text = text;
+	*ret_size = size;
+	return 0;
+}
+
+static int file_read(void *context, const char *path, char **ret_text, size_t *ret_size,
+		     struct failure *why)
+{
+	FILE *in = fopen(path, "re");
+	int err;
+
+	(void)context;
+	if (!in)
+		return failure_set(why, errno, "%s", strerror(errno));
+	errno = 0;
+	err = stream_read(in, ret_text, ret_size);
+	fclose(in);
+	return err ? failure_set(why, err, "%s", strerror(-err)) : 0;
+}
+
+static int paths_copy(const glob_t *found, char ***ret_paths, size_t *ret_count)
+{
+	char **paths = calloc(found->gl_pathc + 1, sizeof(*paths));
+	size_t count = 0;
+
+	while (paths && count < found->gl_pathc) {
+		paths[count] = strdup(found->gl_pathv[count]);
+		if (!paths[count])
+			break;
+		count++;
+	}
+	*ret_paths = paths;
+	*ret_count = count;
+	return count == found->gl_pathc ? 0 : -ENOMEM;
+}
+
+static int files_match(void *context, const char *pattern, char ***ret_paths, size_t *ret_count,
+		       struct failure *why)
+{
+	glob_t found;
+	int err = glob(pattern, 0, NULL, &found);
+
+	(void)context;
+	if (err == GLOB_NOMATCH)
+		return 0;
+	if (!err)
+		err = paths_copy(&found, ret_paths, ret_count) ? GLOB_NOSPACE : 0;
+	globfree(&found);
+	return err ? failure_set(why, ENOMEM, "%s: %s", pattern, strerror(ENOMEM)) : 0;
+}
+
+const struct nginx_conf_files conf_files = {.read = file_read, .match = files_match};
