@@ -53,6 +53,13 @@ static const struct argument_spec needed[] = {
 };
 static const struct command demanding = {.name = "demand", .options = needed};
 
+static const struct argument_spec lists[] = {
+	{.name = "IFACE", .kind = VALUE_INTERFACE},
+	{.name = "FILE", .kind = VALUE_FILE, .required = true, .many = true},
+	{.name = NULL},
+};
+static const struct command listing = {.name = "list", .operands = lists, .options = options};
+
 /* The words end with NULL already where there are none. */
 #define PARSE(command, ret, why, ...) \
 	arguments_parse(command, (char *[]){__VA_ARGS__, NULL}, ret, why)
@@ -210,6 +217,53 @@ static void no_option_is_given_more_often_than_there_is_room(void **state)
 	assert_string_equal(why.reason, "cannot use '--route': it was given 32 times before");
 }
 
+static void the_last_operand_may_be_many_words(void **state)
+{
+	struct arguments arguments;
+	struct failure why;
+
+	(void)state;
+	assert_int_equal(PARSE(&listing, &arguments, &why, "eth0", "a", "--all", "-", "--key4",
+			       "24", "--", "--c", "a"),
+			 0);
+	assert_string_equal(arguments.operands[IFACE].text, "eth0");
+	assert_true(arguments.operands[1].given);
+	assert_int_equal(arguments.rest_count, 4);
+	assert_string_equal(arguments.rest[0], "a");
+	assert_string_equal(arguments.rest[1], "-");
+	assert_string_equal(arguments.rest[2], "--c");
+	assert_string_equal(arguments.rest[3], "a");
+	assert_true(arguments.options[ALL].given);
+	assert_int_equal(PARSE(&command, &arguments, &why, "eth0", "192.0.2.1"), 0);
+	assert_int_equal(arguments.rest_count, 0);
+}
+
+static void one_of_many_operands_may_be_asked_for(void **state)
+{
+	struct arguments arguments;
+	struct failure why;
+
+	(void)state;
+	assert_int_equal(PARSE(&listing, &arguments, &why, "eth0"), -EINVAL);
+	assert_string_equal(why.reason, "cannot run 'list': FILE is missing");
+}
+
+static void no_operand_has_more_words_than_there_is_room(void **state)
+{
+	char *words[1 + REST_MAX + 2] = {"eth0"};
+	struct arguments arguments;
+	struct failure why;
+
+	(void)state;
+	for (size_t i = 0; i < REST_MAX; i++)
+		words[1 + i] = "a";
+	assert_int_equal(arguments_parse(&listing, words, &arguments, &why), 0);
+	assert_int_equal(arguments.rest_count, REST_MAX);
+	words[1 + REST_MAX] = "b";
+	assert_int_equal(arguments_parse(&listing, words, &arguments, &why), -EINVAL);
+	assert_string_equal(why.reason, "cannot use 'b': there were 1024 of FILE before");
+}
+
 /* Words, and what the sentence must contain. */
 static const struct {
 	const char *words[WORDS_MAX];
@@ -339,6 +393,9 @@ int main(void)
 		cmocka_unit_test(an_option_for_many_keeps_every_value_in_order),
 		cmocka_unit_test(an_option_given_once_was_given_one_time),
 		cmocka_unit_test(no_option_is_given_more_often_than_there_is_room),
+		cmocka_unit_test(the_last_operand_may_be_many_words),
+		cmocka_unit_test(one_of_many_operands_may_be_asked_for),
+		cmocka_unit_test(no_operand_has_more_words_than_there_is_room),
 		cmocka_unit_test(what_cannot_be_read_is_refused_with_a_sentence),
 		cmocka_unit_test(the_ends_of_each_range_are_taken),
 		cmocka_unit_test(a_sentence_never_exceeds_its_place),

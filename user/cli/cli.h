@@ -16,6 +16,7 @@
 #define OPTIONS_MAX  16
 #define OPERANDS_MAX 2
 #define REPEATS_MAX  32
+#define REST_MAX     1024
 
 enum exit_status { EXIT_DONE, EXIT_FAILED, EXIT_MISUSE };
 
@@ -29,6 +30,7 @@ enum value_kind {
 	VALUE_LENGTH,
 	VALUE_INTERFACE,
 	VALUE_NETNS,
+	VALUE_FILE,
 	VALUE_CHOICE
 };
 
@@ -40,12 +42,14 @@ struct argument_spec {
 	enum value_kind kind;
 	bool required;
 	bool either;       /* an operand, or the flag that may stand for it: one is needed */
-	bool many;         /* an option that may be given up to REPEATS_MAX times */
+	bool many;         /* an option that may be given up to REPEATS_MAX times, or the last
+			    * operand, which may be up to REST_MAX words */
 	uint64_t min, max; /* of durations, in ns; max of lengths and, unless 0, counts */
 	const char *const *choices; /* of VALUE_CHOICE, ends with NULL */
 };
 
-/* Of one that was given several times, all but times and texts are the last's. */
+/* Of one that was given several times, all but times and texts are the last's. The texts of an
+ * operand that is many are in struct arguments. */
 struct argument {
 	bool given;
 	const char *text; /* as typed */
@@ -65,6 +69,8 @@ struct arguments {
 	enum report_format format;
 	struct argument options[OPTIONS_MAX];
 	struct argument operands[OPERANDS_MAX];
+	size_t rest_count; /* words of the operand that is many, in the order given */
+	const char *rest[REST_MAX];
 };
 
 struct command {

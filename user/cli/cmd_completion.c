@@ -6,20 +6,32 @@
 
 #include "cli/cli.h"
 
-static const char script_begin[] = "# bash completion for weir, printed by weir completion\n"
-				   "\n"
-				   "_weir_names()\n"
-				   "{\n"
-				   "\tlocal path\n"
-				   "\tfor path in \"$1\"/*; do\n"
-				   "\t\t[[ -e $path ]] && printf '%s\\n' \"${path##*/}\"\n"
-				   "\tdone\n"
-				   "}\n"
-				   "\n"
-				   "# What may follow the words \"command\" and \"before\".\n"
-				   "_weir_words()\n"
-				   "{\n"
-				   "\tcase \"$1 $2\" in\n";
+static const char script_begin[] =
+	"# bash completion for weir, printed by weir completion\n"
+	"\n"
+	"_weir_names()\n"
+	"{\n"
+	"\tlocal path\n"
+	"\tfor path in \"$1\"/*; do\n"
+	"\t\t[[ -e $path ]] && printf '%s\\n' \"${path##*/}\"\n"
+	"\tdone\n"
+	"}\n"
+	"\n"
+	"# Files and directories that begin so.\n"
+	"_weir_files()\n"
+	"{\n"
+	"\tlocal path\n"
+	"\tfor path in \"$1\"*; do\n"
+	"\t\t[[ ! -d $path ]] || path+=/\n"
+	"\t\t[[ ! -e $path ]] || printf '%s\\n' \"$path\"\n"
+	"\tdone\n"
+	"}\n"
+	"\n"
+	"# What may follow the words \"command\" and \"before\", if it begins "
+	"with a third.\n"
+	"_weir_words()\n"
+	"{\n"
+	"\tcase \"$1 $2\" in\n";
 
 /* bash splits words at '=' when it completes: "--mode", "=", "nat". Not compgen -W, which would run
  * what an interface's name says. */
@@ -44,7 +56,8 @@ static const char script_end[] =
 	"\tCOMPREPLY=()\n"
 	"\twhile IFS= read -r word; do\n"
 	"\t\t[[ $word == \"$current\"* ]] && COMPREPLY+=(\"$(printf %q \"$word\")\")\n"
-	"\tdone < <(_weir_words \"$command\" \"${COMP_WORDS[at]}\")\n"
+	"\tdone < <(_weir_words \"$command\" \"${COMP_WORDS[at]}\" \"$current\")\n"
+	"\t[[ ${COMPREPLY[*]} != */ ]] || compopt -o nospace 2>/dev/null || :\n"
 	"}\n"
 	"complete -F _weir weir\n";
 
@@ -73,7 +86,7 @@ static bool is_first_of_group(size_t at)
 static bool is_known_to_shell(const struct argument_spec *spec)
 {
 	return spec->kind == VALUE_CHOICE || spec->kind == VALUE_INTERFACE ||
-	       spec->kind == VALUE_NETNS;
+	       spec->kind == VALUE_NETNS || spec->kind == VALUE_FILE;
 }
 
 /* The words a value can be, one a line when the script runs. */
@@ -91,6 +104,9 @@ static void values_write(FILE *script, const struct argument_spec *spec)
 		break;
 	case VALUE_NETNS:
 		fputs("\t\t_weir_names /run/netns\n", script);
+		break;
+	case VALUE_FILE:
+		fputs("\t\t_weir_files \"$3\"\n", script);
 		break;
 	default:
 		fputs("\t\t:\n", script);

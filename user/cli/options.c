@@ -34,7 +34,6 @@ static int argument_read(struct reading *reading, const struct argument_spec *sp
 				   title, reading->why->reason);
 	ret->given = true;
 	ret->text = text;
-	ret->texts[ret->times++] = text;
 	return 0;
 }
 
@@ -72,6 +71,16 @@ static int check_times(struct reading *reading, const struct argument_spec *spec
 	return 0;
 }
 
+static int text_keep(struct reading *reading, const struct argument_spec *spec, const char *title,
+		     const char *text, struct argument *ret)
+{
+	int err = argument_read(reading, spec, title, text, ret);
+
+	if (!err)
+		ret->texts[ret->times++] = text;
+	return err;
+}
+
 static int option_store(struct reading *reading, const struct argument_spec *spec,
 			const char *equals, struct argument *ret)
 {
@@ -94,7 +103,7 @@ static int option_store(struct reading *reading, const struct argument_spec *spe
 	if (!value)
 		return failure_set(reading->why, EINVAL, "cannot use '%s': its value %s is missing",
 				   title, spec->value);
-	return argument_read(reading, spec, title, value, ret);
+	return text_keep(reading, spec, title, value, ret);
 }
 
 static int option_read(struct reading *reading, const char *word)
@@ -119,9 +128,24 @@ static int option_read(struct reading *reading, const char *word)
 	return option_store(reading, spec, equals, &reading->json);
 }
 
+/* One of many words; they stay the same operand's. */
+static int rest_keep(struct reading *reading, const struct argument_spec *spec, const char *word,
+		     struct argument *ret)
+{
+	struct arguments *arguments = reading->arguments;
+
+	if (arguments->rest_count == REST_MAX)
+		return failure_set(reading->why, EINVAL,
+				   "cannot use '%.100s': there were %d of %s before", word,
+				   REST_MAX, spec->name);
+	arguments->rest[arguments->rest_count++] = word;
+	return argument_read(reading, spec, spec->name, word, ret);
+}
+
 static int operand_read(struct reading *reading, const char *word)
 {
 	const struct argument_spec *spec = reading->command->operands;
+	struct argument *operands = reading->arguments->operands;
 
 	for (size_t i = 0; spec && spec->name && i < reading->operands; i++)
 		spec++;
@@ -129,8 +153,9 @@ static int operand_read(struct reading *reading, const char *word)
 		return failure_set(reading->why, EINVAL,
 				   "cannot use '%.100s': weir %s takes no such argument", word,
 				   reading->command->name);
-	return argument_read(reading, spec, spec->name, word,
-			     &reading->arguments->operands[reading->operands++]);
+	if (spec->many)
+		return rest_keep(reading, spec, word, &operands[reading->operands]);
+	return text_keep(reading, spec, spec->name, word, &operands[reading->operands++]);
 }
 
 static int word_read(struct reading *reading)

@@ -133,6 +133,7 @@ static reader *const readers[] = {
 	[VALUE_LENGTH] = length_read,
 	[VALUE_INTERFACE] = interface_read,
 	[VALUE_NETNS] = netns_read,
+	[VALUE_FILE] = NULL,
 	[VALUE_CHOICE] = choice_read,
 };
 
