@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "cli/http_conf.h"
-#include "http/algorithm.h"
 
 #define BLANKS        " \t"
 #define PORT_MAX      65535
@@ -130,7 +129,7 @@ static bool is_resolved(const char *prefix)
 	return strcmp(segment, ".") && strcmp(segment, "..");
 }
 
-static int prefix_check(const struct http_conf *conf, const char *prefix, struct failure *why)
+static int prefix_check(const char *prefix, struct failure *why)
 {
 	if (prefix[0] != '/')
 		return failure_set(why, EINVAL, "its path '%s' does not start with /", prefix);
@@ -140,18 +139,13 @@ static int prefix_check(const struct http_conf *conf, const char *prefix, struct
 	if (!is_resolved(prefix))
 		return failure_set(why, EINVAL,
 				   "no request's path keeps an empty, '.' or '..' part");
-	for (size_t i = 0; i < conf->limits_count; i++) {
-		if (!strcmp(conf->limits[i].prefix, prefix))
-			return failure_set(why, EINVAL, "its path has a limit already");
-	}
 	return 0;
 }
 
-static int quantities_check(const struct http_limit *limit, struct failure *why)
+static int rule_read(struct http_limit *limit, struct failure *why)
 {
 	uint64_t capacity;
 	struct rate rate;
-	struct rule rule;
 
 	if (!count_parse(limit->capacity, &capacity))
 		return failure_set(why, EINVAL,
@@ -162,7 +156,34 @@ static int quantities_check(const struct http_limit *limit, struct failure *why)
 				   "its rate '%s' is not a rate with its unit, such as 1/s or "
 				   "5/min",
 				   limit->rate);
-	return rule_build(ALGORITHM_TOKEN_BUCKET, capacity, &rate, &rule, why);
+	return rule_build(ALGORITHM_TOKEN_BUCKET, capacity, &rate, &limit->rule, why);
+}
+
+int http_limit_parse(const char *text, struct http_limit *ret, struct failure *why)
+{
+	struct http_limit limit = {0};
+	int err;
+
+	if (!words_read(text, &limit))
+		return failure_set(why, EINVAL,
+				   "it is not a path, a capacity and a rate, such as "
+				   "'/login 5 1/s'");
+	err = prefix_check(limit.prefix, why);
+	if (!err)
+		err = rule_read(&limit, why);
+	if (err)
+		return err;
+	*ret = limit;
+	return 0;
+}
+
+static bool prefix_is_taken(const struct http_conf *conf, const char *prefix)
+{
+	for (size_t i = 0; i < conf->limits_count; i++) {
+		if (!strcmp(conf->limits[i].prefix, prefix))
+			return true;
+	}
+	return false;
 }
 
 static bool zone_is_taken(const struct http_conf *conf, const char *zone)
@@ -209,20 +230,16 @@ static void zone_name(const struct http_conf *conf, struct http_limit *limit)
 
 int http_conf_add_limit(struct http_conf *conf, const char *text, struct failure *why)
 {
-	struct http_limit limit = {0};
+	struct http_limit limit;
 	int err;
 
 	if (conf->limits_count == HTTP_LIMITS_MAX)
 		return failure_set(why, EINVAL, "there can be %d limits", HTTP_LIMITS_MAX);
-	if (!words_read(text, &limit))
-		return failure_set(why, EINVAL,
-				   "it is not a path, a capacity and a rate, such as "
-				   "'/login 5 1/s'");
-	err = prefix_check(conf, limit.prefix, why);
-	if (!err)
-		err = quantities_check(&limit, why);
+	err = http_limit_parse(text, &limit, why);
 	if (err)
 		return err;
+	if (prefix_is_taken(conf, limit.prefix))
+		return failure_set(why, EINVAL, "its path has a limit already");
 	zone_name(conf, &limit);
 	conf->limits[conf->limits_count++] = limit;
 	return 0;

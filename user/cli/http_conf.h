@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "cli/cli.h"
+#include "http/algorithm.h"
 
 #define HTTP_LIMITS_MAX  REPEATS_MAX
 #define HTTP_PREFIX_SIZE 128
@@ -23,6 +24,7 @@ struct http_limit {
 	char capacity[QUANTITY_TEXT_SIZE];
 	char rate[QUANTITY_TEXT_SIZE];
 	char zone[HTTP_ZONE_SIZE];
+	struct rule rule; /* of capacity and rate */
 };
 
 struct http_conf {
@@ -36,6 +38,10 @@ struct http_conf {
 	struct http_limit limits[HTTP_LIMITS_MAX];
 };
 
+/* "/login 5 1/s": a path's prefix, a capacity and a rate. The zone is left empty. -EINVAL, or
+ * -ERANGE of capacity and rate, with why ("it is not ..."), then *ret is left alone. */
+int http_limit_parse(const char *text, struct http_limit *ret, struct failure *why);
+
 /* All three: -EINVAL, or -ERANGE of a limit, with why ("it is not ..."), then conf is left alone.
  */
 
@@ -46,7 +52,7 @@ int http_conf_set_listen(struct http_conf *conf, const char *text, struct failur
 /* The same but "*". */
 int http_conf_set_upstream(struct http_conf *conf, const char *text, struct failure *why);
 
-/* "/login 5 1/s": a path's prefix, a capacity and a rate. The zone is named after the prefix. */
+/* As http_limit_parse, of a path that has none yet. The zone is named after it. */
 int http_conf_add_limit(struct http_conf *conf, const char *text, struct failure *why);
 
 void http_conf_write(const struct http_conf *conf, FILE *out);
