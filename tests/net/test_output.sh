@@ -171,8 +171,8 @@ tap_check 'and its version' text_has '^weir [0-9]' weir --version
 commands=$(weir help --json | jq -r '.commands[].name')
 tap_equal 'help in JSON has every command' "$(printf '%s\n' attach detach 'limit set' 'limit list' \
 	status sources show forget 'http run' 'http zones' 'http top' 'http show' 'http reset' \
-	'http limits' completion help)" "$commands"
-tap_check 'and is one document' json '.commands | length == 16' weir help
+	'http log' 'http limits' completion help)" "$commands"
+tap_check 'and is one document' json '.commands | length == 17' weir help
 tap_check 'of a command too' json '.commands | length == 1 and .[0].name == "limit set"' weir help \
 	limit set
 while read -r command; do

@@ -22,6 +22,7 @@ const struct command *const commands[] = {
 	&command_http_top,
 	&command_http_show,
 	&command_http_reset,
+	&command_http_log,
 	&command_http_limits,
 	/* weir itself */
 	&command_completion,
