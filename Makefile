@@ -199,6 +199,7 @@ install: all
 	install -D -m 755 $(B)/weir $(DESTDIR)$(PREFIX)/sbin/weir
 	install -D -m 644 user/man/weir.8 $(DESTDIR)$(PREFIX)/share/man/man8/weir.8
 	install -D -m 644 user/man/ngx_http_weir_module.7 $(DESTDIR)$(PREFIX)/share/man/man7/ngx_http_weir_module.7
+	install -D -m 644 user/man/weir_migration.7 $(DESTDIR)$(PREFIX)/share/man/man7/weir_migration.7
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	$(B)/weir completion > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/weir
 
