@@ -306,7 +306,7 @@ ngx_int_t ngx_http_weir_penalty_check(ngx_conf_t *cf, const ngx_http_weir_zone_t
 /* Whether a zone bans the request's key: then that is the decision. */
 bool ngx_http_weir_penalty_bans(ngx_http_weir_decision_t *decision);
 /* Counts the refusals of zones with a penalty. */
-void ngx_http_weir_penalty_count(ngx_http_request_t *r, const ngx_http_weir_decision_t *decision);
+void ngx_http_weir_penalty_count(ngx_http_request_t *r, ngx_http_weir_decision_t *decision);
 
 /* ngx_http_weir_form.c */
 char *ngx_http_weir_form_field(ngx_conf_t *cf, ngx_command_t *command, void *conf);

@@ -72,6 +72,11 @@ ngx_int_t ngx_http_weir_penalty_check(ngx_conf_t *cf, const ngx_http_weir_zone_t
 	else if (!zone->is_address && !zone->penalises_any_key)
 		fault = "is not keyed by $weir_address alone: anybody could get another's key "
 			"banned (\"penalty-any-key\" takes that risk)";
+	if (!fault && zone->observe)
+		ngx_log_error(NGX_LOG_WARN, cf->log, 0,
+			      "weir zone \"%V\" observes, so that its weir_penalty bans nobody in "
+			      "%V:%ui",
+			      &zone->name, &zone->penalty_place.file, zone->penalty_place.line);
 	if (!fault)
 		return NGX_OK;
 	ngx_log_error(NGX_LOG_EMERG, cf->log, 0, "weir_penalty: zone \"%V\" %s in %V:%ui",
@@ -95,7 +100,6 @@ static void ban_tell(ngx_http_weir_decision_t *decision, ngx_uint_t at, uint64_t
 	decision->outcome = NGX_HTTP_WEIR_BANNED;
 	decision->refused = true;
 	decision->ban_ns = ban_ns;
-	zone_count_banned(charge->zone, charge->key.hash, now_ns);
 }
 
 /* The longest of several. */
@@ -119,9 +123,11 @@ bool ngx_http_weir_penalty_bans(ngx_http_weir_decision_t *decision)
 			longest = i;
 		}
 	}
-	if (longest_ns)
-		ban_tell(decision, longest, longest_ns, now_ns);
-	return longest_ns != 0;
+	if (!longest_ns)
+		return false;
+	ban_tell(decision, longest, longest_ns, now_ns);
+	zone_count_banned(decision->charges[0].zone, decision->charges[0].key.hash, now_ns);
+	return true;
 }
 
 /* Told of every new ban: the one place from which offenders will reach the NIC. */
@@ -141,9 +147,13 @@ static void offender_tell(ngx_http_request_t *r, const ngx_http_weir_zone_t *zon
 		      key->hash, duration, &zone->name);
 }
 
-/* What a shared overflow bucket refuses is not the key's own doing. */
-void ngx_http_weir_penalty_count(ngx_http_request_t *r, const ngx_http_weir_decision_t *decision)
+/* What a shared overflow bucket refuses is not the key's own doing. The refusal that makes a ban
+ * tells of the ban already. */
+void ngx_http_weir_penalty_count(ngx_http_request_t *r, ngx_http_weir_decision_t *decision)
 {
+	uint64_t longest_ns = 0;
+	ngx_uint_t longest = 0;
+
 	for (ngx_uint_t i = 0; i < decision->enforced; i++) {
 		const struct zone_charge *charge = &decision->charges[i];
 		const ngx_http_weir_zone_t *zone = decision->limits[i]->zone;
@@ -152,7 +162,14 @@ void ngx_http_weir_penalty_count(ngx_http_request_t *r, const ngx_http_weir_deci
 		if (charge->status != ZONE_REFUSED || !zone->penalty.refusals)
 			continue;
 		if (zone_offend(charge->zone, &zone->penalty, &charge->key, charge->now_ns,
-				&ban_ns) == OFFENCE_BANNED)
-			offender_tell(r, zone, &charge->key, ban_ns);
+				&ban_ns) != OFFENCE_BANNED)
+			continue;
+		offender_tell(r, zone, &charge->key, ban_ns);
+		if (ban_ns > longest_ns) {
+			longest_ns = ban_ns;
+			longest = i;
+		}
 	}
+	if (longest_ns)
+		ban_tell(decision, longest, longest_ns, decision->charges[longest].now_ns);
 }
