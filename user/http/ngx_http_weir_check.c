@@ -10,6 +10,8 @@ static ngx_int_t answer_empty(ngx_http_request_t *r, ngx_uint_t status)
 	r->headers_out.status = status;
 	r->headers_out.content_length_n = 0;
 	r->header_only = 1;
+	/* The conditions that came with the question are on the document asked about. */
+	r->disable_not_modified = 1;
 	return ngx_http_send_header(r);
 }
 
