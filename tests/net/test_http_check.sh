@@ -1,0 +1,185 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# The check service, asked by curl as each front asks it: it reads that front's headers and no
+# others, and nobody it has not been told to believe. And asked by applications.
+
+# shellcheck source-path=SCRIPTDIR source=fronts.sh
+. "$(dirname "$0")/fronts.sh"
+
+declare -A HEADERS=(
+	[nginx]='X-Original-Method X-Original-URI X-Real-IP'
+	[caddy]='X-Forwarded-Method X-Forwarded-Uri X-Forwarded-For'
+	[traefik]='X-Forwarded-Method X-Forwarded-Uri X-Forwarded-For'
+	[haproxy]='X-HAProxy-Method X-HAProxy-URI X-HAProxy-Address'
+	[envoy]='X-Envoy-External-Address'
+)
+
+# question FRONT METHOD PATH ADDRESS [OPTION]: asks as that front; $WITHOUT is a header it lacks.
+question() {
+	local front=$1 path=/$1 values=("${@:2:3}") options=() name
+
+	if [ "$front" = envoy ]; then
+		path=/envoy$3
+		options=(-X "$2")
+		values=("$4")
+	fi
+	for name in ${HEADERS[$front]}; do
+		[ "$name" = "${WITHOUT:-}" ] || options+=(-H "$name: ${values[0]}")
+		values=("${values[@]:1}")
+	done
+	curl --silent --show-error --max-time 5 --path-as-is "${options[@]}" "${@:5}" "$CHECK$path"
+}
+
+# answer FRONT METHOD PATH ADDRESS [OPTION]: the status.
+answer() {
+	question "$@" --output /dev/null --write-out '%{http_code}'
+}
+
+judged_next() {
+	: >"$JUDGED"
+	answer "$@" >/dev/null
+	wait_until 5 test -s "$JUDGED"
+	awk '{ print $1, $2, $3 }' "$JUDGED"
+}
+
+# Other fronts' headers, and this one's as servers may spell them, all with another's address.
+forged_for() {
+	local front name
+
+	for front in "${!HEADERS[@]}"; do
+		for name in ${HEADERS[$front]}; do
+			[[ " ${HEADERS[$1]} " = *" $name "* ]] || printf '%s: /forged\n' "$name"
+			printf '%s: /forged\n' "${name//-/_}" "${name//-/.}" "HTTP_${name//-/_}"
+		done
+	done | sort -u | sed 's/^/-H\n/'
+}
+
+limits() {
+	local refused=429 body=1
+
+	[ "$1" != nginx ] || refused=403 body=0
+	client_new
+	tap_equal "$1: three pass" "3*200 2*$refused" "$(repeat 5 answer "$1" POST /login "$CLIENT")"
+	tap_equal "$1: the path is normalised" "$refused $refused" \
+		"$(answer "$1" POST //%6cogin/./x/.. "$CLIENT") $(answer "$1" GET '/login?a' "$CLIENT")"
+	tap_true "$1: a refusal's body" "($(question "$1" GET /login "$CLIENT" | wc -c) > 0) == $body"
+	tap_equal "$1: and fields" "$refused ratelimit-policy ratelimit retry-after" \
+		"$(question "$1" GET /login "$CLIENT" --dump-header - --output /dev/null | fields_of)"
+	client_new
+	tap_equal "$1: an answer that lets pass is empty" 0 \
+		"$(question "$1" GET /login "$CLIENT" | wc -c)"
+	tap_equal "$1: whatever the client asks to be told conditionally" 200 "$(
+		answer "$1" GET /login "$CLIENT" -H 'If-Match: "none"' -H 'Range: bytes=5-' \
+			-H 'If-Unmodified-Since: Thu, 01 Jan 1970 00:00:00 GMT')"
+}
+
+believes() {
+	local -a forged
+	local name
+
+	mapfile -t forged < <(forged_for "$1")
+	client_new
+	tap_equal "$1: its own headers and no others" "DELETE /login $CLIENT" \
+		"$(judged_next "$1" DELETE /login "$CLIENT" "${forged[@]}")"
+	for name in ${HEADERS[$1]}; do
+		tap_equal "$1: without $name it is no question" 400 \
+			"$(WITHOUT=$name answer "$1" GET /login "$CLIENT" "${forged[@]}")"
+		[ "$name" = X-Forwarded-For ] || tap_equal "$1: nor with two of $name" 400 \
+			"$(answer "$1" GET /login "$CLIENT" -H "$(lower "$name"): /other")"
+	done
+	[ "$name" = X-Forwarded-For ] || tap_equal "$1: nor with an address that is none" 400 \
+		"$(answer "$1" GET /login 192.0.2.x)"
+	tap_equal "$1: who is not in from= is not believed" 400 \
+		"$(answer "$1" GET /login "$CLIENT" --interface "$CLIENT")"
+	tap_equal "$1: and none of these was charged" '2*200' \
+		"$(repeat 2 answer "$1" GET /login "$CLIENT")"
+}
+
+lower() {
+	tr '[:upper:]' '[:lower:]' <<<"$1"
+}
+
+forwarded_for() {
+	client_new
+	tap_equal "$1: the client is the last who is not in from=" "GET /login $CLIENT" \
+		"$(judged_next "$1" GET /login "198.51.100.7, $CLIENT, 127.0.0.1")"
+	tap_equal "$1: over several lines" "GET /login $CLIENT" \
+		"$(judged_next "$1" GET /login 198.51.100.7 -H "X-Forwarded-For: $CLIENT")"
+}
+
+# asked JSON [OPTION]: the answer to an application's question.
+asked() {
+	curl --silent --max-time 5 "$CHECK/app" -d "$1" "${@:2}"
+}
+
+asked_status() {
+	asked "$1" --output /dev/null --write-out '%{http_code}' "${@:2}"
+}
+
+app_answers() {
+	local question='{"zones":["account"],"key":"alice"}'
+
+	tap_equal 'app: the decision' 'true PASSED account 5 4 null' "$(asked "$question" |
+		jq -r '[.allowed, .status, .zone, .limit, .remaining, .retry_after] | map(tostring) | join(" ")')"
+	tap_equal 'app: with the fields' 'RateLimit RateLimit-Policy' \
+		"$(asked "$question" | jq -r '.fields | keys | join(" ")')"
+	tap_equal 'app: a cost' 'false REFUSED 3' "$(asked '{"zones":["account"],"key":"alice","cost":4}' |
+		jq -r '[.allowed, .status, .remaining] | join(" ")')"
+	tap_equal 'app: a refusal says when' 'Retry-After RateLimit RateLimit-Policy true' "$(
+		asked '{"zones":["account"],"key":"alice","cost":5}' | jq -r '
+			(.fields | keys_unsorted | sort_by(. != "Retry-After", .) | join(" ")) + " " +
+			((.fields["Retry-After"] | tonumber) == .retry_after and .retry_after > 0 | tostring)')"
+	tap_equal 'app: another key has a limit of its own' true \
+		"$(asked '{"zones":["account"],"key":"bob"}' | jq .allowed)"
+	tap_equal 'app: who is not in from= is not believed' 403 \
+		"$(asked_status "$question" --interface "$CLIENT")"
+	for question in '' '{' '[]' '{"zones":["account"]}' '{"zones":["account"],"key":""}' \
+		'{"zones":["none"],"key":"a"}' '{"zones":["account"],"key":"a","price":2}' \
+		'{"zones":[],"key":"a"}' '{"zones":["account","account"],"key":"a"}'; do
+		tap_equal "app: no question: '$question'" '400 string' "$(asked_status "$question") $(
+			asked "$question" | jq -r '.error | type')"
+	done
+}
+
+# application LANGUAGE COMMAND...: the example as it is published.
+application() {
+	local name=$1 pid
+
+	"${@:2}" >"$NGINX_DIR/output" 2>&1 &
+	pid=$!
+	wait_until 10 greets
+	tap_equal "$name: five pass, then 429" '5*200 1*429' "$(repeat 6 greet_status "$name")"
+	tap_equal "$name: its answer has the fields" '429 ratelimit-policy ratelimit retry-after' \
+		"$(greet "$name" --dump-header - --output /dev/null | fields_of)"
+	check_down
+	tap_equal "$name: and passes while the service is down" '200' "$(greet_status "$name")"
+	check_up
+	kill "$pid"
+	wait "$pid" || :
+}
+
+# greet ACCOUNT [OPTION]
+greet() {
+	curl --silent --max-time 5 -H "X-Account: $1" "${@:2}" http://127.0.0.1:8083/
+}
+
+greets() {
+	greet started >/dev/null
+}
+
+greet_status() {
+	greet "$1" --output /dev/null --write-out '%{http_code}'
+}
+
+fronts_open
+check_start
+for name in nginx caddy traefik haproxy envoy; do
+	limits "$name"
+	believes "$name"
+done
+forwarded_for caddy
+forwarded_for traefik
+app_answers
+application node node "$FRONTS/app.mjs"
+application python "$PYTHON" "$FRONTS/app.py"
+tap_finish
