@@ -12,6 +12,8 @@ static ngx_int_t json_send(ngx_http_request_t *r, ngx_uint_t status, ngx_buf_t *
 	ngx_chain_t out = {.buf = body};
 	ngx_int_t rc;
 
+	/* The question's own conditions are not about the answer. */
+	r->disable_not_modified = 1;
 	r->headers_out.status = status;
 	r->headers_out.content_length_n = body->last - body->pos;
 	r->headers_out.content_type = type;

@@ -39,6 +39,7 @@ ngx_int_t ngx_http_weir_grpc_refuse(ngx_http_request_t *r, ngx_http_weir_decisio
 	    ngx_http_weir_field_set(r, &message, text.data, text.len) ||
 	    (decision->conf->reveal && pushback_set(r, decision)))
 		return NGX_HTTP_INTERNAL_SERVER_ERROR;
+	r->disable_not_modified = 1;
 	r->err_status = 0;
 	r->headers_out.status = NGX_HTTP_OK;
 	r->headers_out.content_type = type;
