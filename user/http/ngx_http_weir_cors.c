@@ -8,24 +8,30 @@ static bool is_any(const ngx_str_t *origin)
 	return origin->len == 1 && origin->data[0] == '*';
 }
 
-/* "scheme://host" or with a port, as browsers send it: without path and in lower case. */
+static bool is_of(const ngx_str_t *origin, const char *scheme, const char *port)
+{
+	size_t size = strlen(port);
+
+	return !ngx_strncmp(origin->data, scheme, strlen(scheme)) && origin->len > size &&
+	       !ngx_strcmp(origin->data + origin->len - size, port);
+}
+
+#define ORIGIN_BYTES "abcdefghijklmnopqrstuvwxyz0123456789-._:[]"
+
+/* As browsers send it: scheme and host in lower case, no path, and a port only where it is not the
+ * scheme's own. Another spelling would never match. */
 static bool origin_is_valid(const ngx_str_t *origin)
 {
-	u_char *host = ngx_strlcasestrn(origin->data, origin->data + origin->len, (u_char *)"://",
-					sizeof("://") - 2);
+	const char *text = (const char *)origin->data;
+	const char *colon = strstr(text, "://");
 
 	if (is_any(origin))
 		return true;
-	if (!host || host == origin->data || host + 3 == origin->data + origin->len)
+	if (!colon || colon == text || !colon[3] || is_of(origin, "http://", ":80") ||
+	    is_of(origin, "https://", ":443"))
 		return false;
-	for (size_t i = 0; i < origin->len; i++) {
-		u_char c = origin->data[i];
-
-		if (c <= ' ' || c >= 0x7f || (c >= 'A' && c <= 'Z') || c == ',' || c == '*' ||
-		    (c == '/' && origin->data + i > host + 2))
-			return false;
-	}
-	return true;
+	return text + strspn(text, ORIGIN_BYTES) == colon + 1 &&
+	       !colon[3 + strspn(colon + 3, ORIGIN_BYTES)];
 }
 
 static char *origin_add(ngx_conf_t *cf, ngx_http_weir_loc_conf_t *conf, const ngx_str_t *word)
@@ -88,13 +94,13 @@ static const ngx_str_t *origin_find(ngx_http_request_t *r, const ngx_http_weir_l
 {
 	static const ngx_str_t name = ngx_string("origin");
 	const ngx_str_t *origins = conf->origins->elts;
-	struct forwarded_line sent;
+	struct forwarded_line sent[2]; /* room for one too many */
 
-	if (ngx_http_weir_lines(r, &name, &sent, 1) != 1)
+	if (ngx_http_weir_lines(r, &name, sent, 2) != 1)
 		return NULL;
 	for (ngx_uint_t i = 0; i < conf->origins->nelts; i++) {
-		if (is_any(&origins[i]) || (origins[i].len == sent.size &&
-					    !ngx_memcmp(origins[i].data, sent.bytes, sent.size)))
+		if (is_any(&origins[i]) || (origins[i].len == sent->size &&
+					    !ngx_memcmp(origins[i].data, sent->bytes, sent->size)))
 			return &origins[i];
 	}
 	return NULL;
@@ -130,7 +136,9 @@ ngx_int_t ngx_http_weir_cors_fields_set(ngx_http_request_t *r, const ngx_http_we
 	if (conf->shares_credentials &&
 	    ngx_http_weir_field_set(r, &credentials, (u_char *)"true", sizeof("true") - 1))
 		return NGX_ERROR;
-	return ngx_http_weir_field_set(r, &allow_origin, origin->data, origin->len) ||
-	       ngx_http_weir_field_set(r, &expose, exposed[conf->fields].data,
-				       exposed[conf->fields].len);
+	if (ngx_http_weir_field_set(r, &allow_origin, origin->data, origin->len))
+		return NGX_ERROR;
+	return conf->reveal ? ngx_http_weir_field_set(r, &expose, exposed[conf->fields].data,
+						      exposed[conf->fields].len)
+			    : NGX_OK;
 }
