@@ -159,7 +159,7 @@ tap_check 'a ban is a refusal that lasts as long as the ban' calls '.[0] | .code
 	(.metadata["grpc-retry-pushback-ms"] | tonumber | . > 890000 and . <= 900000) and
 	(.metadata["retry-after"] | tonumber | . > 890 and . <= 900)' banned/one
 tap_equal 'the log tells it from others' \
-	'1*200 PASSED banned 2*200 REFUSED banned 1*200 BANNED banned' "$(logged banned)"
+	'1*200 PASSED banned 1*200 REFUSED banned 2*200 BANNED banned' "$(logged banned)"
 tap_equal 'an observed zone refuses no call' '0 0' \
 	"$(call .code 'observed/one*2' | paste -sd' ')"
 tap_equal 'but the log says that it would' '1*200 PASSED seen 1*200 REFUSED_OBSERVED seen' \

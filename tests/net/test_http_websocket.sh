@@ -80,11 +80,11 @@ tap_equal 'a thousand messages count nothing' \
 tap_equal 'nor does the zone know of them' '2 0 0' "$(counts messages)"
 
 tap_equal 'open sockets are not touched while their address is refused, nor while it is banned' \
-	'open "banned";r=1;t=3600|open "banned";r=0;t=3600|429 3600|200|429 3600|429 7200|2000|closed 2' \
+	'open "banned";r=1;t=3600|open "banned";r=0;t=3600|429 3600|200|429 7200|429 7200|2000|closed 2' \
 	"$(talk open:/banned/ open:/banned/ open:/banned/ echo:100 open:/banned/ open:/banned/ \
 		echo:1000 close)"
 tap_equal 'two refusals made the ban, which refused the last handshake' '2 2 1' "$(counts banned)"
 tap_check 'the log tells them apart' wait_until "$NGINX_SECONDS_MAX" \
-	logged_is banned '2 101 PASSED|1 429 BANNED|2 429 REFUSED'
+	logged_is banned '2 101 PASSED|2 429 BANNED|1 429 REFUSED'
 tap_equal 'no worker ended' 0 "$(grep -c 'exited on signal' "$(nginx_log)" || :)"
 tap_finish
