@@ -61,7 +61,8 @@ ngx_int_t ngx_http_weir_body_gather(ngx_http_request_t *r, size_t max_bytes, ngx
 	if (!at)
 		return NGX_ERROR;
 	for (; chain; chain = chain->next) {
-		if (buf_copy(chain->buf, at))
+		/* The last of a body in chunks has neither bytes nor memory. */
+		if (buf_bytes(chain->buf) && buf_copy(chain->buf, at))
 			return NGX_ERROR;
 		at += buf_bytes(chain->buf);
 	}
