@@ -1,49 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "http/form_field.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include <jansson.h>
 
+#include "http/run.h"
+
 #define INTEGER_TEXT_SIZE 24 /* a sign, 19 digits, and its end */
+#define JSON_PREFIX       "application/"
 #define JSON_SUFFIX       "+json"
 #define BYTE_ORDER_MARK   "\xef\xbb\xbf"
-
-/* A run of bytes in a header or a body. */
-struct run {
-	const char *bytes;
-	size_t size;
-};
 
 static bool is_blank(char byte)
 {
 	return byte == ' ' || (byte >= '\t' && byte <= '\r');
-}
-
-static struct run run_trim(struct run run)
-{
-	while (run.size && is_blank(run.bytes[0])) {
-		run.bytes++;
-		run.size--;
-	}
-	while (run.size && is_blank(run.bytes[run.size - 1]))
-		run.size--;
-	return run;
-}
-
-static bool run_begins(const struct run *run, const char *text)
-{
-	size_t size = strlen(text);
-
-	return run->size >= size && !strncasecmp(run->bytes, text, size);
-}
-
-static bool run_equals(const struct run *run, const char *text)
-{
-	return run->size == strlen(text) && run_begins(run, text);
 }
 
 /* Takes what is before the separator off a run, and the separator with it. */
@@ -57,72 +29,43 @@ static struct run run_split(struct run *run, char separator)
 		return before;
 	}
 	before.size = (size_t)(end - run->bytes);
-	run->bytes = end + 1;
-	run->size -= before.size + 1;
+	*run = run_skip(*run, before.size + 1);
 	return before;
 }
 
 /* The prefix is the longer of the two, and they cannot overlap. */
 static bool is_json_suffixed(struct run type)
 {
-	size_t suffix_size = strlen(JSON_SUFFIX);
+	struct run prefix = {type.bytes, strlen(JSON_PREFIX)};
 
-	if (!run_begins(&type, "application/"))
-		return false;
-	type.bytes += type.size - suffix_size;
-	type.size = suffix_size;
-	return run_begins(&type, JSON_SUFFIX);
+	return type.size >= prefix.size && run_is_folded(prefix, JSON_PREFIX) &&
+	       run_is_folded(run_skip(type, type.size - strlen(JSON_SUFFIX)), JSON_SUFFIX);
 }
 
 enum form_kind form_kind_of(const char *content_type, size_t size)
 {
 	struct run rest = {content_type, size};
-	struct run type = run_trim(run_split(&rest, ';'));
+	struct run type = run_trim(run_split(&rest, ';'), is_blank);
 
-	if (run_equals(&type, "application/x-www-form-urlencoded"))
+	if (run_is_folded(type, "application/x-www-form-urlencoded"))
 		return FORM_URLENCODED;
-	if (run_equals(&type, "application/json") || is_json_suffixed(type))
+	if (run_is_folded(type, "application/json") || is_json_suffixed(type))
 		return FORM_JSON;
 	return FORM_OTHER;
 }
 
-/* Of a hexadecimal digit, or -EINVAL. */
-static int digit_value(char digit)
+static char form_byte_decode(struct run *encoded)
 {
-	char lower = (char)(digit | 0x20);
+	bool is_plus = encoded->bytes[0] == '+';
+	char byte = run_decode(encoded);
 
-	if (digit >= '0' && digit <= '9')
-		return digit - '0';
-	if (lower >= 'a' && lower <= 'f')
-		return lower - 'a' + 10;
-	return -EINVAL;
-}
-
-/* Takes one decoded byte off a run that is not empty. A '%' without two digits stands for itself,
- * as for every parser that does not refuse it. */
-static char byte_decode(struct run *run)
-{
-	char byte = run->bytes[0];
-	int high = -EINVAL, low = -EINVAL;
-
-	if (byte == '%' && run->size >= 3) {
-		high = digit_value(run->bytes[1]);
-		low = digit_value(run->bytes[2]);
-	}
-	if (high >= 0 && low >= 0) {
-		run->bytes += 3;
-		run->size -= 3;
-		return (char)(high << 4 | low);
-	}
-	run->bytes++;
-	run->size--;
-	return byte == '+' ? ' ' : byte;
+	return is_plus ? ' ' : byte;
 }
 
 static bool decodes_to(struct run encoded, const char *name)
 {
 	while (encoded.size && *name) {
-		if (byte_decode(&encoded) != *name++)
+		if (form_byte_decode(&encoded) != *name++)
 			return false;
 	}
 	return !encoded.size && !*name;
@@ -133,7 +76,7 @@ static bool decode(struct run encoded, char *buf, size_t buf_size, size_t *ret_s
 	size_t size = 0;
 
 	while (encoded.size) {
-		char byte = byte_decode(&encoded);
+		char byte = form_byte_decode(&encoded);
 
 		if (!byte || size == buf_size)
 			return false;
@@ -202,10 +145,8 @@ static bool json_find(struct run body, const char *name, char *buf, size_t buf_s
 	json_t *document;
 	bool is_found;
 
-	if (body.size >= mark_size && !memcmp(body.bytes, BYTE_ORDER_MARK, mark_size)) {
-		body.bytes += mark_size;
-		body.size -= mark_size;
-	}
+	if (body.size >= mark_size && !memcmp(body.bytes, BYTE_ORDER_MARK, mark_size))
+		body = run_skip(body, mark_size);
 	document = json_loadb(body.bytes, body.size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
 	is_found = member_copy(json_object_get(document, name), buf, buf_size, ret_size);
 	json_decref(document);
@@ -235,7 +176,7 @@ static char lowercase(char byte)
 
 void form_value_fold(char *value, size_t *size)
 {
-	struct run run = run_trim((struct run){value, *size});
+	struct run run = run_trim((struct run){value, *size}, is_blank);
 
 	for (size_t i = 0; i < run.size; i++)
 		value[i] = lowercase(run.bytes[i]);

@@ -2,20 +2,14 @@
 #include "http/forwarded.h"
 
 #include <string.h>
-#include <strings.h>
 
+#include "http/run.h"
 #include "weir.h"
 
 #define ADDRESS_TEXT_SIZE 46 /* the longest address as text, and its end */
 #define NODE_SIZE_MAX     128
 #define PORT_DIGITS_MAX   5
 #define NO_BEGIN          SIZE_MAX
-
-/* A run of bytes in a header line. */
-struct run {
-	const char *bytes;
-	size_t size;
-};
 
 struct walk {
 	enum forwarded_header header;
@@ -64,19 +58,6 @@ static size_t run_span(const struct run *run, bool (*belongs)(char))
 	while (size < run->size && belongs(run->bytes[size]))
 		size++;
 	return size;
-}
-
-static struct run run_skip(struct run run, size_t size)
-{
-	return (struct run){run.bytes + size, run.size - size};
-}
-
-static struct run run_trim(struct run run)
-{
-	run = run_skip(run, run_span(&run, is_space));
-	while (run.size && is_space(run.bytes[run.size - 1]))
-		run.size--;
-	return run;
 }
 
 static bool is_address_byte(char byte)
@@ -241,7 +222,7 @@ static bool pair_read_for(struct run *run, struct run *found)
 
 	if (!pair_read(run, &name, &value))
 		return false;
-	is_for = name.size == 3 && !strncasecmp(name.bytes, "for", 3);
+	is_for = run_is_folded(name, "for");
 	if (is_for && found->size)
 		return false;
 	if (is_for)
@@ -277,7 +258,7 @@ static bool walk_item(struct walk *walk, struct run item)
 {
 	struct prefix address;
 
-	item = run_trim(item);
+	item = run_trim(item, is_space);
 	if (!item.size)
 		return true;
 	if (!item_parse(walk->header, item, &address))

@@ -2,12 +2,8 @@
 #include "http/route.h"
 
 #include <string.h>
-#include <strings.h>
 
-struct run {
-	const char *bytes;
-	size_t size;
-};
+#include "http/run.h"
 
 /* How much a route is about a method, least first. */
 enum method_rank { METHOD_OTHER, METHOD_ANY, METHOD_HEAD_AS_GET, METHOD_NAMED };
@@ -54,46 +50,19 @@ static size_t path_size(struct run uri)
 static struct run path_of(struct run uri)
 {
 	size_t origin = origin_size(uri);
-	struct run path = {uri.bytes + origin, uri.size - origin};
+	struct run path = run_skip(uri, origin);
 
 	path.size = path_size(path);
 	return origin && !path.size ? (struct run){"/", 1} : path;
-}
-
-static int hex_digit(char byte)
-{
-	if (byte >= '0' && byte <= '9')
-		return byte - '0';
-	if ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'f')
-		return (byte | 0x20) - 'a' + 10;
-	return -1;
-}
-
-static bool is_escape(struct run rest)
-{
-	return rest.size >= 3 && rest.bytes[0] == '%' && hex_digit(rest.bytes[1]) >= 0 &&
-	       hex_digit(rest.bytes[2]) >= 0;
 }
 
 static size_t path_decode(struct run path, char *buf)
 {
 	size_t used = 0;
 
-	while (path.size) {
-		size_t size = is_escape(path) ? 3 : 1;
-
-		buf[used++] =
-			size == 1
-				? path.bytes[0]
-				: (char)(hex_digit(path.bytes[1]) << 4 | hex_digit(path.bytes[2]));
-		path = (struct run){path.bytes + size, path.size - size};
-	}
+	while (path.size)
+		buf[used++] = run_decode(&path);
 	return used;
-}
-
-static bool run_is(struct run run, const char *text)
-{
-	return run.size == strlen(text) && !memcmp(run.bytes, text, run.size);
 }
 
 /* The path without its last segment and the slash before it. */
@@ -170,15 +139,10 @@ static bool route_holds(const struct route *route, const char *path, size_t path
 	return path_size == route->path_size || (!route->is_exact && path[route->path_size] == '/');
 }
 
-static bool method_is(struct run method, const char *name)
-{
-	return method.size == strlen(name) && !strncasecmp(method.bytes, name, method.size);
-}
-
 static bool route_names(const struct route *route, struct run method)
 {
 	for (size_t i = 0; i < route->methods_count; i++) {
-		if (method_is(method, route->methods[i]))
+		if (run_is_folded(method, route->methods[i]))
 			return true;
 	}
 	return false;
@@ -190,7 +154,7 @@ static enum method_rank method_rank(const struct route *route, struct run method
 		return METHOD_ANY;
 	if (route_names(route, method))
 		return METHOD_NAMED;
-	if (method_is(method, "HEAD") && route_names(route, (struct run){"GET", 3}))
+	if (run_is_folded(method, "HEAD") && route_names(route, (struct run){"GET", 3}))
 		return METHOD_HEAD_AS_GET;
 	return METHOD_OTHER;
 }
