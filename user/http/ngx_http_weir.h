@@ -361,6 +361,9 @@ ngx_int_t ngx_http_weir_field_add(ngx_http_request_t *r, const ngx_str_t *name, 
 ngx_int_t ngx_http_weir_refuse(ngx_http_request_t *r, ngx_http_weir_decision_t *decision);
 /* Sends header and body of a refusal; returns what nginx's filters do, or a status. */
 ngx_int_t ngx_http_weir_refusal_send(ngx_http_request_t *r, ngx_http_weir_decision_t *decision);
+void ngx_http_weir_type_set(ngx_http_request_t *r, const ngx_str_t *type);
+/* Sends the header, whose status is set, and the whole body; returns as refusal_send does. */
+ngx_int_t ngx_http_weir_body_send(ngx_http_request_t *r, const ngx_str_t *type, ngx_buf_t *body);
 /* What clients and variables are told, one for each charge; NULL without memory. */
 struct reply_policy *ngx_http_weir_policies(ngx_http_request_t *r,
 					    ngx_http_weir_decision_t *decision);

@@ -103,40 +103,47 @@ static ngx_buf_t *body_write(ngx_http_request_t *r, ngx_http_weir_decision_t *de
 	else
 		body->last += reply_body_problem((char *)body->pos, size,
 						 (unsigned int)conf->status, policies, count);
-	body->last_buf = 1;
-	body->last_in_chain = 1;
 	return body;
 }
 
-static void body_type_set(ngx_http_request_t *r, ngx_uint_t body)
+void ngx_http_weir_type_set(ngx_http_request_t *r, const ngx_str_t *type)
 {
-	static const ngx_str_t json = ngx_string("application/json");
-	static const ngx_str_t problem = ngx_string("application/problem+json");
-
-	r->headers_out.content_type = body == NGX_HTTP_WEIR_BODY_JSON ? json : problem;
-	r->headers_out.content_type_len = r->headers_out.content_type.len;
+	r->headers_out.content_type = *type;
+	r->headers_out.content_type_len = type->len;
 	r->headers_out.content_type_lowcase = NULL;
 }
 
-ngx_int_t ngx_http_weir_refusal_send(ngx_http_request_t *r, ngx_http_weir_decision_t *decision)
+ngx_int_t ngx_http_weir_body_send(ngx_http_request_t *r, const ngx_str_t *type, ngx_buf_t *body)
 {
-	ngx_chain_t out = {.buf = NULL};
+	ngx_chain_t out = {.buf = body};
 	ngx_int_t rc;
 
-	if (decision->conf->body == NGX_HTTP_WEIR_BODY_OFF)
-		return (ngx_int_t)decision->conf->status;
-	out.buf = body_write(r, decision);
-	if (!out.buf)
-		return NGX_HTTP_INTERNAL_SERVER_ERROR;
-	/* Where an error page led here, over its status. */
-	r->err_status = decision->conf->status;
-	r->headers_out.content_length_n = out.buf->last - out.buf->pos;
-	body_type_set(r, decision->conf->body);
+	body->last_buf = 1;
+	body->last_in_chain = 1;
+	r->headers_out.content_length_n = body->last - body->pos;
+	ngx_http_weir_type_set(r, type);
 	rc = ngx_http_send_header(r);
 	/* NGX_AGAIN: it waits for the client to read, and the body behind it. */
 	if (rc != NGX_ERROR && rc <= NGX_OK && !r->header_only)
 		rc = ngx_http_output_filter(r, &out);
 	return rc;
+}
+
+ngx_int_t ngx_http_weir_refusal_send(ngx_http_request_t *r, ngx_http_weir_decision_t *decision)
+{
+	static const ngx_str_t json = ngx_string("application/json");
+	static const ngx_str_t problem = ngx_string("application/problem+json");
+	bool is_json = decision->conf->body == NGX_HTTP_WEIR_BODY_JSON;
+	ngx_buf_t *body;
+
+	if (decision->conf->body == NGX_HTTP_WEIR_BODY_OFF)
+		return (ngx_int_t)decision->conf->status;
+	body = body_write(r, decision);
+	if (!body)
+		return NGX_HTTP_INTERNAL_SERVER_ERROR;
+	/* Where an error page led here, over its status. */
+	r->err_status = decision->conf->status;
+	return ngx_http_weir_body_send(r, is_json ? &json : &problem, body);
 }
 
 /* From within a phase. */

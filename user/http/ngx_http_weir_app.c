@@ -9,22 +9,11 @@
 static ngx_int_t json_send(ngx_http_request_t *r, ngx_uint_t status, ngx_buf_t *body)
 {
 	static const ngx_str_t type = ngx_string("application/json");
-	ngx_chain_t out = {.buf = body};
-	ngx_int_t rc;
 
 	/* The question's own conditions are not about the answer. */
 	r->disable_not_modified = 1;
 	r->headers_out.status = status;
-	r->headers_out.content_length_n = body->last - body->pos;
-	r->headers_out.content_type = type;
-	r->headers_out.content_type_len = type.len;
-	r->headers_out.content_type_lowcase = NULL;
-	body->last_buf = 1;
-	body->last_in_chain = 1;
-	rc = ngx_http_send_header(r);
-	if (rc == NGX_ERROR || rc > NGX_OK || r->header_only)
-		return rc;
-	return ngx_http_output_filter(r, &out);
+	return ngx_http_weir_body_send(r, &type, body);
 }
 
 static ngx_int_t error_send(ngx_http_request_t *r, const char *reason)

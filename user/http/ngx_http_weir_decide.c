@@ -35,22 +35,12 @@ ngx_http_weir_decision_t *ngx_http_weir_decision_new(ngx_http_request_t *r,
 /* A CORS-preflight request of the Fetch standard. */
 static bool is_preflight(ngx_http_request_t *r)
 {
-	static const ngx_str_t origin_name = ngx_string("origin");
-	static const ngx_str_t method_name = ngx_string("access-control-request-method");
-	ngx_list_part_t *part = &r->headers_in.headers.part;
-	bool origin = false, method = false;
+	static const ngx_str_t origin = ngx_string("origin");
+	static const ngx_str_t method = ngx_string("access-control-request-method");
+	struct forwarded_line line;
 
-	if (r->method != NGX_HTTP_OPTIONS)
-		return false;
-	for (; part; part = part->next) {
-		ngx_table_elt_t *header = part->elts;
-
-		for (ngx_uint_t i = 0; i < part->nelts; i++) {
-			origin |= ngx_http_weir_is_named(&header[i], &origin_name);
-			method |= ngx_http_weir_is_named(&header[i], &method_name);
-		}
-	}
-	return origin && method;
+	return r->method == NGX_HTTP_OPTIONS && ngx_http_weir_lines(r, &origin, &line, 1) &&
+	       ngx_http_weir_lines(r, &method, &line, 1);
 }
 
 static void outcome_set(ngx_http_weir_decision_t *decision, enum ngx_http_weir_outcome outcome,

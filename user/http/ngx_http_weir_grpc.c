@@ -32,19 +32,18 @@ ngx_int_t ngx_http_weir_grpc_refuse(ngx_http_request_t *r, ngx_http_weir_decisio
 	static const ngx_str_t type = ngx_string("application/grpc");
 	static const ngx_str_t status = ngx_string("grpc-status");
 	static const ngx_str_t message = ngx_string("grpc-message");
-	static ngx_str_t text = ngx_string("too many requests");
+	static const ngx_str_t text = ngx_string("too many requests");
 
 	if (ngx_http_weir_settle(r, decision) ||
 	    ngx_http_weir_field_set(r, &status, (u_char *)"8", 1) || /* RESOURCE_EXHAUSTED */
 	    ngx_http_weir_field_set(r, &message, text.data, text.len) ||
 	    (decision->conf->reveal && pushback_set(r, decision)))
 		return NGX_HTTP_INTERNAL_SERVER_ERROR;
+	/* The call's own conditions are not about the refusal. */
 	r->disable_not_modified = 1;
 	r->err_status = 0;
 	r->headers_out.status = NGX_HTTP_OK;
-	r->headers_out.content_type = type;
-	r->headers_out.content_type_len = type.len;
-	r->headers_out.content_type_lowcase = NULL;
+	ngx_http_weir_type_set(r, &type);
 	ngx_http_clear_content_length(r);
 	r->header_only = 1;
 	return ngx_http_send_header(r);

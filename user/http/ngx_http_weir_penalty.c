@@ -3,35 +3,50 @@
 #include "http/ngx_http_weir.h"
 #include "http/zone_offenders.h"
 
-/* A parameter and where it goes; text is its value. False: no such parameter, or a bad value. */
+static bool refusals_parse(const char *text, uint32_t *ret)
+{
+	uint64_t refusals;
+
+	if (!count_parse(text, &refusals) || refusals > UINT32_MAX)
+		return false;
+	*ret = (uint32_t)refusals;
+	return true;
+}
+
+static bool offenders_parse(const char *text, uint64_t *ret)
+{
+	return count_parse(text, ret) && *ret <= ZONE_OFFENDERS_MAX;
+}
+
+/* Puts a parameter where it goes. False: there is no such, or its value is bad. */
 static bool penalty_parameter(ngx_str_t *word, ngx_http_weir_zone_t *zone)
 {
 	struct penalty *penalty = &zone->penalty;
-	uint64_t refusals;
-	char *text;
+	const struct {
+		const char *name;
+		uint64_t *place;
+	} durations[] = {
+		{"within", &penalty->within_ns},
+		{"ban", &penalty->ban_ns},
+		{"max", &penalty->max_ns},
+	};
+	char *refusals = ngx_http_weir_parameter(word, "refusals");
+	char *offenders = ngx_http_weir_parameter(word, "offenders");
 
-	text = ngx_http_weir_parameter(word, "refusals");
-	if (text) {
-		if (!count_parse(text, &refusals) || refusals > UINT32_MAX)
-			return false;
-		penalty->refusals = (uint32_t)refusals;
-		return true;
+	for (size_t i = 0; i < sizeof(durations) / sizeof(durations[0]); i++) {
+		char *duration = ngx_http_weir_parameter(word, durations[i].name);
+
+		if (duration)
+			return duration_parse(duration, durations[i].place);
 	}
-	text = ngx_http_weir_parameter(word, "within");
-	if (text)
-		return duration_parse(text, &penalty->within_ns);
-	text = ngx_http_weir_parameter(word, "ban");
-	if (text)
-		return duration_parse(text, &penalty->ban_ns);
-	text = ngx_http_weir_parameter(word, "max");
-	if (text)
-		return duration_parse(text, &penalty->max_ns);
-	text = ngx_http_weir_parameter(word, "offenders");
-	if (text)
-		return count_parse(text, &zone->settings.offenders) &&
-		       zone->settings.offenders <= ZONE_OFFENDERS_MAX;
-	zone->penalises_any_key |= !ngx_strcmp(word->data, "penalty-any-key");
-	return !ngx_strcmp(word->data, "penalty-any-key");
+	if (refusals)
+		return refusals_parse(refusals, &penalty->refusals);
+	if (offenders)
+		return offenders_parse(offenders, &zone->settings.offenders);
+	if (ngx_strcmp(word->data, "penalty-any-key"))
+		return false;
+	zone->penalises_any_key = true;
+	return true;
 }
 
 char *ngx_http_weir_penalty(ngx_conf_t *cf, ngx_command_t *command, void *conf)
