@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* weir ZONE: its words to a limit of a location. */
-#include "http/ngx_http_weir.h"
+#include "http/ngx_http_weir_conf.h"
 
 char *ngx_http_weir_parameter(ngx_str_t *word, const char *name)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What works and is likely a mistake: warnings of nginx -t. */
-#include "http/ngx_http_weir.h"
+#include "http/ngx_http_weir_conf.h"
 
 /* Not in every nginx. */
 extern ngx_module_t ngx_http_rewrite_module __attribute__((weak));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* weir_zone: its words to a zone's rule and settings. */
-#include "http/ngx_http_weir.h"
+#include "http/key.h"
+#include "http/ngx_http_weir_conf.h"
 
 #include <ctype.h>
 
