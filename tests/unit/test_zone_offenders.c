@@ -99,6 +99,29 @@ static void a_newcomer_takes_the_place_of_who_has_the_fewest_refusals(void **sta
 	made_free(&zone);
 }
 
+static unsigned int bans_of_keys_in_turn(uint64_t keys)
+{
+	struct zone zone = made_zone_of(ONE_SET);
+	unsigned int bans;
+
+	for (unsigned int round = 0; round < REFUSALS; round++) {
+		for (uint64_t number = 1; number <= keys; number++) {
+			made_now_ns += NS_PER_SEC / 100;
+			offend(&zone, number);
+		}
+	}
+	bans = (unsigned int)made_count(&zone, ZONE_COUNT_BANS);
+	made_free(&zone);
+	return bans;
+}
+
+static void keys_in_turn_are_banned_unless_they_are_more_than_their_set_holds(void **state)
+{
+	(void)state;
+	assert_int_equal(bans_of_keys_in_turn(ONE_SET), ONE_SET);
+	assert_int_equal(bans_of_keys_in_turn(ONE_SET + 1), 0);
+}
+
 static void of_equal_ones_the_older_makes_place(void **state)
 {
 	static const uint64_t order[] = {4, 3, 7, 1, 8, 2, 6, 5};
@@ -345,6 +368,7 @@ int main(void)
 		cmocka_unit_test(a_level_keeps_its_place_until_it_is_forgotten),
 		cmocka_unit_test(a_newcomer_takes_the_place_of_who_has_the_fewest_refusals),
 		cmocka_unit_test(of_equal_ones_the_older_makes_place),
+		cmocka_unit_test(keys_in_turn_are_banned_unless_they_are_more_than_their_set_holds),
 		cmocka_unit_test(
 			who_only_counts_loses_no_place_to_a_newcomer_while_another_is_free),
 		cmocka_unit_test(a_lifted_key_is_as_if_it_had_never_offended),

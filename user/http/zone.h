@@ -41,7 +41,7 @@
 	COUNT(CONTENDED, contended)           /* refused: lost the race for a slot too often */ \
 	COUNT(BANNED, banned)                 /* refused: its key is banned */                  \
 	COUNT(BANS, bans)                     /* made */                                        \
-	COUNT(OFFENDERS_FULL, offenders_full) /* a new offender found no place */
+	COUNT(OFFENDERS_FULL, offenders_full) /* a refusal that found no place */
 
 #define ZONE_COUNT_ENUM(symbol, name) ZONE_COUNT_##symbol,
 enum zone_count { ZONE_COUNTS(ZONE_COUNT_ENUM) ZONE_COUNT_MAX };

@@ -4,7 +4,8 @@
  *
  * A ban, or a level that is not forgotten, is never dropped. A newcomer takes an entry of its set
  * that is free, else of those that only count the one with the fewest refusals; where there is none
- * it is refused like anybody and counted nowhere (ZONE_COUNT_OFFENDERS_FULL).
+ * it is refused like anybody and counted nowhere (ZONE_COUNT_OFFENDERS_FULL). So more keys than a
+ * set holds, refused strictly in turn, push each other out before any is banned.
  *
  * A key that is new to two processes at once may get two entries. It is banned if either says so,
  * so a ban may come late by the refusals that the other counted, but never without cause. */
