@@ -122,6 +122,7 @@ static void keys_in_turn_are_banned_unless_they_are_more_than_their_set_holds(vo
 	assert_int_equal(bans_of_keys_in_turn(ONE_SET + 1), 0);
 }
 
+/* Who is known keeps its place, so that their order is not that of age. */
 static void of_equal_ones_the_older_makes_place(void **state)
 {
 	static const uint64_t order[] = {4, 3, 7, 1, 8, 2, 6, 5};
@@ -130,8 +131,7 @@ static void of_equal_ones_the_older_makes_place(void **state)
 	(void)state;
 	for (uint64_t i = 0; i < ONE_SET; i++)
 		offend_times(&zone, i + 1, 2);
-	for (uint64_t i = 0; i < ONE_SET; i++)
-		assert_true(zone_ban_lift(&zone, made_hash(i + 1)));
+	made_now_ns += 2 * MINUTE;
 	for (uint64_t i = 0; i < ONE_SET; i++) {
 		made_now_ns += NS_PER_SEC;
 		offend_times(&zone, order[i], 2);
