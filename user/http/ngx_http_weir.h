@@ -108,6 +108,10 @@ struct ngx_http_weir_source ngx_http_weir_source_of(ngx_http_request_t *r,
 /* Up to max lines of that header, the last ones, in the order they came; returns how many. */
 size_t ngx_http_weir_lines(ngx_http_request_t *r, const ngx_str_t *name,
 			   struct forwarded_line *lines, size_t max);
+/* Whom a header that lists addresses makes out, for a peer that is in from (forwarded.h). False:
+ * there is no line of it. */
+bool ngx_http_weir_walk(ngx_http_request_t *r, enum forwarded_header header,
+			const ngx_array_t *from, const struct prefix *peer, struct prefix *ret);
 
 /* ngx_http_weir_charges.c: fills charges and limits, leaving out zones that exempt the request. */
 ngx_int_t ngx_http_weir_charges_collect(ngx_http_request_t *r, ngx_http_weir_decision_t *decision,

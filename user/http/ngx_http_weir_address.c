@@ -56,18 +56,19 @@ size_t ngx_http_weir_lines(ngx_http_request_t *r, const ngx_str_t *name,
 	return count;
 }
 
-static struct prefix client_named(ngx_http_request_t *r, const ngx_http_weir_main_conf_t *conf,
-				  const struct prefix *peer)
+bool ngx_http_weir_walk(ngx_http_request_t *r, enum forwarded_header header,
+			const ngx_array_t *from, const struct prefix *peer, struct prefix *ret)
 {
 	static const ngx_str_t names[] = {
 		[FORWARDED_X_FORWARDED_FOR] = ngx_string("x-forwarded-for"),
 		[FORWARDED_FORWARDED] = ngx_string("forwarded"),
 	};
 	struct forwarded_line lines[LINES_MAX];
-	size_t count = ngx_http_weir_lines(r, &names[conf->header], lines, LINES_MAX);
+	size_t count = ngx_http_weir_lines(r, &names[header], lines, LINES_MAX);
 
-	return forwarded_client(conf->header, lines, count, conf->trusted.elts, conf->trusted.nelts,
-				peer);
+	if (count)
+		*ret = forwarded_client(header, lines, count, from->elts, from->nelts, peer);
+	return count;
 }
 
 /* Whom the PROXY protocol header names; the peer where there was none. */
@@ -120,7 +121,7 @@ struct ngx_http_weir_source ngx_http_weir_source(ngx_http_request_t *r)
 	if (conf->proxy_protocol && is_trusted)
 		client = client_proxied(r, &peer);
 	else if (conf->header != FORWARDED_NONE && is_trusted)
-		client = client_named(r, conf, &peer);
+		ngx_http_weir_walk(r, conf->header, &conf->trusted, &peer, &client);
 	source.is_peer = !ngx_memcmp(&client, &peer, sizeof(peer));
 	if (client.family)
 		address_normalise(client.family, client.address, conf->ipv6_prefix,

@@ -26,16 +26,12 @@ static ngx_int_t error_send(ngx_http_request_t *r, const char *reason)
 	return json_send(r, NGX_HTTP_BAD_REQUEST, body);
 }
 
-static ngx_http_weir_zone_t *zone_find_named(ngx_http_request_t *r, const char *name)
+static ngx_http_weir_zone_t *zone_asked(ngx_http_request_t *r, const char *text)
 {
-	ngx_http_weir_main_conf_t *conf = ngx_http_get_module_main_conf(r, ngx_http_weir_module);
-	ngx_http_weir_zone_t **zones = conf->zones.elts;
+	ngx_str_t name = {ngx_strlen(text), (u_char *)text};
 
-	for (ngx_uint_t i = 0; i < conf->zones.nelts; i++) {
-		if (!ngx_strcmp(zones[i]->name.data, name))
-			return zones[i];
-	}
-	return NULL;
+	return ngx_http_weir_zone_find(ngx_http_get_module_main_conf(r, ngx_http_weir_module),
+				       &name);
 }
 
 /* False: the zone's keys are addresses, and this is none. */
@@ -64,7 +60,7 @@ static const char *charge_add(ngx_http_request_t *r, ngx_http_weir_decision_t *d
 {
 	ngx_uint_t at = decision->enforced + decision->observed;
 	struct zone_charge *charge = &decision->charges[at];
-	ngx_http_weir_zone_t *zone = zone_find_named(r, item->zone);
+	ngx_http_weir_zone_t *zone = zone_asked(r, item->zone);
 
 	if (!zone)
 		return "there is no such zone";

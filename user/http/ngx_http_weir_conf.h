@@ -148,6 +148,9 @@ bool ngx_http_weir_is_from(const ngx_array_t *prefixes, bool trusts_unix,
 
 /* ngx_http_weir_zone_conf.c */
 char *ngx_http_weir_zone(ngx_conf_t *cf, ngx_command_t *command, void *conf);
+/* NULL: there is none of that name. */
+ngx_http_weir_zone_t *ngx_http_weir_zone_find(const ngx_http_weir_main_conf_t *conf,
+					      const ngx_str_t *name);
 /* Found or made, to be defined later; NULL without memory, or after an error was logged. */
 ngx_http_weir_zone_t *ngx_http_weir_zone_named(ngx_conf_t *cf, ngx_str_t *name);
 /* Of the directive that is being read. */

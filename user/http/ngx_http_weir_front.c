@@ -3,14 +3,12 @@
  * itself are read: it passes on whatever the client spelt of all others. */
 #include "http/ngx_http_weir.h"
 
-#define LINES_MAX 64
-
 /* No method: the request's own method and URI are those asked about. */
 struct front_fields {
 	ngx_str_t method;
 	ngx_str_t uri;
 	ngx_str_t address;
-	bool is_list; /* of X-Forwarded-For's kind */
+	bool is_list; /* address is X-Forwarded-For */
 };
 
 static const struct front_fields fields[] = {
@@ -107,34 +105,21 @@ static ngx_int_t target_read(ngx_http_request_t *r, const struct front_fields *n
 	return NGX_OK;
 }
 
-static ngx_int_t address_listed(ngx_http_request_t *r, const ngx_str_t *name, struct prefix *ret)
-{
-	const ngx_http_weir_check_t *check = check_of(r);
-	struct prefix peer = ngx_http_weir_peer(r);
-	struct forwarded_line lines[LINES_MAX];
-	size_t count = ngx_http_weir_lines(r, name, lines, LINES_MAX);
-
-	if (!count)
-		return lacking(r, name);
-	*ret = forwarded_client(FORWARDED_X_FORWARDED_FOR, lines, count, check->from.elts,
-				check->from.nelts, &peer);
-	return ret->family ? NGX_OK : lacking(r, name);
-}
-
 static ngx_int_t address_read(ngx_http_request_t *r, const struct front_fields *names,
 			      ngx_http_weir_asked_t *asked)
 {
-	struct prefix address = {.family = 0};
+	struct prefix peer = ngx_http_weir_peer(r), address = {.family = 0};
 	ngx_str_t text;
 
-	if (names->is_list) {
-		if (address_listed(r, &names->address, &address))
-			return NGX_DECLINED;
-	} else if (field_read(r, &names->address, &text)) {
+	if (names->is_list)
+		ngx_http_weir_walk(r, FORWARDED_X_FORWARDED_FOR, &check_of(r)->from, &peer,
+				   &address);
+	else if (field_read(r, &names->address, &text))
 		return NGX_DECLINED;
-	} else if (!forwarded_node_parse((const char *)text.data, text.len, &address)) {
+	else
+		forwarded_node_parse((const char *)text.data, text.len, &address);
+	if (!address.family)
 		return lacking(r, &names->address);
-	}
 	asked->source = ngx_http_weir_source_of(r, &address);
 	return NGX_OK;
 }

@@ -60,18 +60,27 @@ static bool name_is_valid(const ngx_str_t *name)
 	return true;
 }
 
-ngx_http_weir_zone_t *ngx_http_weir_zone_named(ngx_conf_t *cf, ngx_str_t *name)
+ngx_http_weir_zone_t *ngx_http_weir_zone_find(const ngx_http_weir_main_conf_t *conf,
+					      const ngx_str_t *name)
 {
-	ngx_http_weir_main_conf_t *conf =
-		ngx_http_conf_get_module_main_conf(cf, ngx_http_weir_module);
 	ngx_http_weir_zone_t **zones = conf->zones.elts;
-	ngx_http_weir_zone_t *zone;
 
 	for (ngx_uint_t i = 0; i < conf->zones.nelts; i++) {
 		if (zones[i]->name.len == name->len &&
 		    !ngx_memcmp(zones[i]->name.data, name->data, name->len))
 			return zones[i];
 	}
+	return NULL;
+}
+
+ngx_http_weir_zone_t *ngx_http_weir_zone_named(ngx_conf_t *cf, ngx_str_t *name)
+{
+	ngx_http_weir_main_conf_t *conf =
+		ngx_http_conf_get_module_main_conf(cf, ngx_http_weir_module);
+	ngx_http_weir_zone_t *zone = ngx_http_weir_zone_find(conf, name), **place;
+
+	if (zone)
+		return zone;
 	if (!name_is_valid(name)) {
 		ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
 				   "invalid zone name \"%V\", it must be 1 to %d of a-z, 0-9, _ "
@@ -80,12 +89,12 @@ ngx_http_weir_zone_t *ngx_http_weir_zone_named(ngx_conf_t *cf, ngx_str_t *name)
 		return NULL;
 	}
 	zone = ngx_pcalloc(cf->pool, sizeof(*zone));
-	zones = ngx_array_push(&conf->zones);
-	if (!zone || !zones)
+	place = ngx_array_push(&conf->zones);
+	if (!zone || !place)
 		return NULL;
 	zone->name = *name;
 	zone->place = ngx_http_weir_place(cf);
-	*zones = zone;
+	*place = zone;
 	return zone;
 }
 
