@@ -17,10 +17,10 @@
 #define CHECK_KEY_SIZE  1024 /* bytes of UTF-8 */
 #define CHECK_COST_MAX  100000000
 
+/* Whether there is such a zone, and whether it has such keys, is not known here. */
 struct check_item {
-	const char
-		*zone;   /* any text but the empty one; whether there is such a zone is not known */
-	const char *key; /* without zero bytes */
+	const char *zone; /* not empty */
+	const char *key;  /* not empty, without zero bytes */
 	size_t key_size;
 	uint64_t cost;
 };
@@ -33,11 +33,11 @@ struct check_question {
 
 struct check_answer {
 	bool allowed;
-	const char *status;   /* as $weir_status: "PASSED" */
-	const char *zone;     /* the one told of; NULL: none, so no limit and nothing remaining */
-	uint64_t limit;       /* beyond 2^63 - 1 that is written */
-	uint64_t remaining;   /* the same */
-	uint64_t retry_after; /* seconds, 0: none */
+	const char *status; /* as $weir_status: "PASSED" */
+	const char *zone;   /* the one told of; NULL: none, so no limit and nothing remaining */
+	uint64_t limit;     /* written as 2^63 - 1 at most, as is remaining */
+	uint64_t remaining;
+	uint64_t retry_after;     /* seconds, 0: none */
 	const char *policy_field; /* RateLimit-Policy and RateLimit, NULL: none */
 	const char *limit_field;
 };

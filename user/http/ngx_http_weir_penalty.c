@@ -145,7 +145,7 @@ bool ngx_http_weir_penalty_bans(ngx_http_weir_decision_t *decision)
 	return true;
 }
 
-/* Told of every new ban: the one place from which offenders will reach the NIC. */
+/* The one place that every new ban passes, whoever else is to learn of it. */
 static void offender_tell(ngx_http_request_t *r, const ngx_http_weir_zone_t *zone,
 			  const struct zone_key *key, uint64_t ban_ns)
 {
