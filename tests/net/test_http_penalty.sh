@@ -334,4 +334,5 @@ refuses "$PENALTY offenders=0" 'invalid parameter "offenders=0"'
 refuses "$PENALTY offenders=17M" 'invalid parameter "offenders=17M"'
 refuses "$PENALTY for-ever" 'invalid parameter "for-ever"'
 refuses "$PENALTY penalty-any-keys" 'invalid parameter "penalty-any-keys"'
+refuses 'refusals=1 refusals=2 within=60s ban=30m max=2h' 'invalid parameter "refusals=2"'
 tap_finish

@@ -173,6 +173,8 @@ char *ngx_http_weir_limits_check(ngx_conf_t *cf, ngx_array_t *limits);
 char *ngx_http_weir_parameter(ngx_str_t *word, const char *name);
 /* Logs that it is invalid. */
 char *ngx_http_weir_parameter_bad(ngx_conf_t *cf, ngx_str_t *word);
+/* Whether one of the words from first on, before the one at, has the same name. */
+bool ngx_http_weir_is_repeated(const ngx_str_t *words, ngx_uint_t first, ngx_uint_t at);
 
 /* ngx_http_weir_check_conf.c */
 char *ngx_http_weir_check(ngx_conf_t *cf, ngx_command_t *command, void *conf);

@@ -140,6 +140,8 @@ char *ngx_http_weir_form_field(ngx_conf_t *cf, ngx_command_t *command, void *opa
 	form->field = (const char *)words[2].data;
 	form->max_bytes = MAX_DEFAULT;
 	for (ngx_uint_t i = 3; i < cf->args->nelts; i++) {
+		if (ngx_http_weir_is_repeated(words, 3, i))
+			return ngx_http_weir_parameter_bad(cf, &words[i]);
 		if (form_parameter(cf, form, &words[i]))
 			return NGX_CONF_ERROR;
 	}

@@ -11,6 +11,17 @@ char *ngx_http_weir_parameter(ngx_str_t *word, const char *name)
 	return (char *)word->data + size + 1;
 }
 
+bool ngx_http_weir_is_repeated(const ngx_str_t *words, ngx_uint_t first, ngx_uint_t at)
+{
+	size_t size = strcspn((char *)words[at].data, "=") + 1; /* with what ends the name */
+
+	for (ngx_uint_t i = first; i < at; i++) {
+		if (!ngx_strncmp(words[i].data, words[at].data, size))
+			return true;
+	}
+	return false;
+}
+
 char *ngx_http_weir_parameter_bad(ngx_conf_t *cf, ngx_str_t *word)
 {
 	ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "invalid parameter \"%V\"", word);

@@ -64,7 +64,7 @@ char *ngx_http_weir_penalty(ngx_conf_t *cf, ngx_command_t *command, void *conf)
 	zone->penalty_place = ngx_http_weir_place(cf);
 	zone->settings.offenders = ZONE_OFFENDERS_DEFAULT;
 	for (ngx_uint_t i = 2; i < cf->args->nelts; i++) {
-		if (!penalty_parameter(&words[i], zone))
+		if (ngx_http_weir_is_repeated(words, 2, i) || !penalty_parameter(&words[i], zone))
 			return ngx_http_weir_parameter_bad(cf, &words[i]);
 	}
 	if (!zone->penalty.refusals || !zone->penalty.within_ns || !zone->penalty.ban_ns ||
