@@ -40,6 +40,12 @@ static bool front_find(const ngx_str_t *word, enum ngx_http_weir_front *ret)
 	return false;
 }
 
+static ngx_http_handler_pt handler_of(const ngx_http_weir_check_t *check)
+{
+	return check->front == NGX_HTTP_WEIR_APP ? ngx_http_weir_app_handler
+						 : ngx_http_weir_check_handler;
+}
+
 char *ngx_http_weir_check(ngx_conf_t *cf, ngx_command_t *command, void *opaque)
 {
 	ngx_http_weir_main_conf_t *main =
@@ -67,9 +73,23 @@ char *ngx_http_weir_check(ngx_conf_t *cf, ngx_command_t *command, void *opaque)
 	if (!check->from.nelts && !check->trusts_unix && check->front != NGX_HTTP_WEIR_NGINX)
 		return "needs \"from=\": who may ask";
 	main->has_app |= check->front == NGX_HTTP_WEIR_APP;
-	core->handler = check->front == NGX_HTTP_WEIR_APP ? ngx_http_weir_app_handler
-							  : ngx_http_weir_check_handler;
+	core->handler = handler_of(check);
 	return NGX_CONF_OK;
+}
+
+/* nginx keeps the location's handler within "if", but not within limit_except. */
+bool ngx_http_weir_check_inherit(ngx_conf_t *cf, const ngx_http_weir_loc_conf_t *outer,
+				 ngx_http_weir_loc_conf_t *conf)
+{
+	ngx_http_core_loc_conf_t *core =
+		ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+
+	if (!core->noname || !outer->check)
+		return false;
+	conf->check = outer->check;
+	if (core->lmt_excpt && !core->handler)
+		core->handler = handler_of(conf->check);
+	return true;
 }
 
 /* "methods=GET,POST" */

@@ -128,7 +128,7 @@ typedef struct {
 	ngx_flag_t exempt_preflight;
 	ngx_array_t *origins; /* weir_cors, of ngx_str_t; NULL: inherits; empty: off */
 	bool shares_credentials;
-	ngx_http_weir_check_t *check; /* not inherited */
+	ngx_http_weir_check_t *check; /* not inherited by locations */
 	/* RateLimit-Policy where all enforced zones have fixed limits, and how many they are. */
 	ngx_str_t policy;
 	ngx_uint_t policies;
@@ -179,6 +179,9 @@ bool ngx_http_weir_is_repeated(const ngx_str_t *words, ngx_uint_t first, ngx_uin
 /* ngx_http_weir_check_conf.c */
 char *ngx_http_weir_check(ngx_conf_t *cf, ngx_command_t *command, void *conf);
 char *ngx_http_weir_route(ngx_conf_t *cf, ngx_command_t *command, void *conf);
+/* Into "if" and limit_except, which are the location still; whether conf is that of one. */
+bool ngx_http_weir_check_inherit(ngx_conf_t *cf, const ngx_http_weir_loc_conf_t *outer,
+				 ngx_http_weir_loc_conf_t *conf);
 /* Once every zone is known. */
 char *ngx_http_weir_check_verify(ngx_conf_t *cf, ngx_http_weir_loc_conf_t *conf, bool has_limits);
 

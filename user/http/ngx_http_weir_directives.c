@@ -265,6 +265,8 @@ char *ngx_http_weir_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
 		conf->origins = outer->origins;
 		conf->shares_credentials = outer->shares_credentials;
 	}
+	if (ngx_http_weir_check_inherit(cf, outer, conf))
+		return NGX_CONF_OK;
 	if (conf->check)
 		return ngx_http_weir_check_verify(cf, conf, !is_inherited);
 	if (!conf->limits)
