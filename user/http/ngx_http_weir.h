@@ -91,8 +91,9 @@ ngx_http_weir_request_t *ngx_http_weir_request(ngx_http_request_t *r);
 ngx_http_weir_decision_t *ngx_http_weir_decision(ngx_http_request_t *r);
 /* NULL: r is no check. */
 ngx_http_weir_asked_t *ngx_http_weir_asked(ngx_http_request_t *r);
-/* Added to what r keeps; NULL without memory. */
-ngx_http_weir_asked_t *ngx_http_weir_asked_add(ngx_http_request_t *r);
+/* A copy is added to what r keeps: from now on r is that check. NULL without memory. */
+ngx_http_weir_asked_t *ngx_http_weir_asked_add(ngx_http_request_t *r,
+					       const ngx_http_weir_asked_t *told);
 
 /* ngx_http_weir_address.c */
 

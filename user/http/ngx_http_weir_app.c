@@ -126,17 +126,18 @@ static ngx_int_t answer_send(ngx_http_request_t *r, ngx_http_weir_decision_t *de
 static ngx_int_t question_answer(ngx_http_request_t *r, const struct check_question *question)
 {
 	ngx_http_weir_loc_conf_t *conf = ngx_http_get_module_loc_conf(r, ngx_http_weir_module);
-	ngx_http_weir_asked_t *asked = ngx_http_weir_asked_add(r);
 	ngx_http_weir_decision_t *decision = ngx_http_weir_decision_new(r, conf, question->count);
 	ngx_http_weir_limit_t *limits = ngx_pcalloc(r->pool, question->count * sizeof(*limits));
+	ngx_http_weir_asked_t told = {.source = ngx_http_weir_source(r), .decision = decision};
 	const char *fault;
 
-	if (!asked || !decision || !limits)
+	if (!decision || !limits)
 		return NGX_HTTP_INTERNAL_SERVER_ERROR;
 	fault = charges_add(r, decision, question, limits);
 	if (fault)
 		return error_send(r, fault);
-	asked->decision = decision;
+	if (!ngx_http_weir_asked_add(r, &told))
+		return NGX_HTTP_INTERNAL_SERVER_ERROR;
 	ngx_http_weir_decide(r, decision);
 	return answer_send(r, decision);
 }

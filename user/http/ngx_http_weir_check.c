@@ -41,22 +41,36 @@ static ngx_int_t asked_decide(ngx_http_request_t *r, ngx_http_weir_loc_conf_t *c
 	return NGX_OK;
 }
 
+/* Who asks wrongly is no check: where an error page leads to limits, they are his own. NGX_OK, or a
+ * status. */
+static ngx_int_t ask(ngx_http_request_t *r, ngx_http_weir_loc_conf_t *conf,
+		     ngx_http_weir_asked_t **ret)
+{
+	ngx_http_weir_asked_t told = {.decision = NULL};
+	ngx_int_t rc = ngx_http_weir_front_read(r, &told);
+	ngx_array_t *limits;
+
+	if (rc)
+		return rc == NGX_DECLINED ? NGX_HTTP_BAD_REQUEST : NGX_HTTP_INTERNAL_SERVER_ERROR;
+	*ret = ngx_http_weir_asked_add(r, &told);
+	if (!*ret)
+		return NGX_HTTP_INTERNAL_SERVER_ERROR;
+	limits = limits_find(conf->check, *ret);
+	return limits && asked_decide(r, conf, *ret, limits) ? NGX_HTTP_INTERNAL_SERVER_ERROR
+							     : NGX_OK;
+}
+
 ngx_int_t ngx_http_weir_check_handler(ngx_http_request_t *r)
 {
 	ngx_http_weir_loc_conf_t *conf = ngx_http_get_module_loc_conf(r, ngx_http_weir_module);
-	ngx_http_weir_asked_t *asked = ngx_http_weir_asked_add(r);
-	ngx_array_t *limits;
+	ngx_http_weir_asked_t *asked;
 	ngx_int_t rc;
 
 	rc = ngx_http_discard_request_body(r);
+	if (!rc)
+		rc = ask(r, conf, &asked);
 	if (rc)
 		return rc;
-	rc = asked ? ngx_http_weir_front_read(r, asked) : NGX_ERROR;
-	if (rc)
-		return rc == NGX_DECLINED ? NGX_HTTP_BAD_REQUEST : NGX_HTTP_INTERNAL_SERVER_ERROR;
-	limits = limits_find(conf->check, asked);
-	if (limits && asked_decide(r, conf, asked, limits))
-		return NGX_HTTP_INTERNAL_SERVER_ERROR;
 	if (!asked->decision || !asked->decision->refused)
 		return answer_empty(r, NGX_HTTP_OK);
 	if (conf->check->front == NGX_HTTP_WEIR_NGINX)

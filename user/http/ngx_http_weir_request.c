@@ -52,13 +52,15 @@ ngx_http_weir_asked_t *ngx_http_weir_asked(ngx_http_request_t *r)
 	return asked;
 }
 
-ngx_http_weir_asked_t *ngx_http_weir_asked_add(ngx_http_request_t *r)
+ngx_http_weir_asked_t *ngx_http_weir_asked_add(ngx_http_request_t *r,
+					       const ngx_http_weir_asked_t *told)
 {
 	ngx_http_weir_request_t *kept = ngx_http_weir_request(r);
-	ngx_http_weir_asked_t *asked = kept ? ngx_pcalloc(r->pool, sizeof(*asked)) : NULL;
+	ngx_http_weir_asked_t *asked = kept ? ngx_palloc(r->pool, sizeof(*asked)) : NULL;
 
 	if (!asked)
 		return NULL;
+	*asked = *told;
 	asked->by = r;
 	asked->next = kept->asked;
 	kept->asked = asked;
