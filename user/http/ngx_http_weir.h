@@ -54,6 +54,7 @@ typedef struct ngx_http_weir_asked_s ngx_http_weir_asked_t;
 struct ngx_http_weir_asked_s {
 	ngx_http_weir_asked_t *next;
 	const ngx_http_request_t *by; /* the check's request, or subrequest */
+	const ngx_http_weir_check_t *check;
 	ngx_str_t method;
 	ngx_str_t path; /* normalised (route.h) */
 	struct ngx_http_weir_source source;

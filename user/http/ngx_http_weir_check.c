@@ -46,7 +46,7 @@ static ngx_int_t asked_decide(ngx_http_request_t *r, ngx_http_weir_loc_conf_t *c
 static ngx_int_t ask(ngx_http_request_t *r, ngx_http_weir_loc_conf_t *conf,
 		     ngx_http_weir_asked_t **ret)
 {
-	ngx_http_weir_asked_t told = {.decision = NULL};
+	ngx_http_weir_asked_t told = {.check = conf->check};
 	ngx_int_t rc = ngx_http_weir_front_read(r, &told);
 	ngx_array_t *limits;
 
@@ -60,6 +60,31 @@ static ngx_int_t ask(ngx_http_request_t *r, ngx_http_weir_loc_conf_t *conf,
 							     : NGX_OK;
 }
 
+/* What an earlier subrequest asked the same check about the same request; NULL: there was none. */
+static const ngx_http_weir_asked_t *asked_before(ngx_http_request_t *r,
+						 const ngx_http_weir_check_t *check)
+{
+	const ngx_http_weir_request_t *kept = ngx_http_weir_request(r);
+	const ngx_http_weir_asked_t *asked = kept && r != r->main ? kept->asked : NULL;
+
+	while (asked && (asked->check != check || asked->by == r->main))
+		asked = asked->next;
+	return asked;
+}
+
+/* nginx asks again after each internal redirect, such as to an index file or an error page: it is
+ * one request of the client still. */
+static ngx_int_t ask_once(ngx_http_request_t *r, ngx_http_weir_loc_conf_t *conf,
+			  ngx_http_weir_asked_t **ret)
+{
+	const ngx_http_weir_asked_t *before = asked_before(r, conf->check);
+
+	if (!before)
+		return ask(r, conf, ret);
+	*ret = ngx_http_weir_asked_add(r, before);
+	return *ret ? NGX_OK : NGX_HTTP_INTERNAL_SERVER_ERROR;
+}
+
 ngx_int_t ngx_http_weir_check_handler(ngx_http_request_t *r)
 {
 	ngx_http_weir_loc_conf_t *conf = ngx_http_get_module_loc_conf(r, ngx_http_weir_module);
@@ -68,7 +93,7 @@ ngx_int_t ngx_http_weir_check_handler(ngx_http_request_t *r)
 
 	rc = ngx_http_discard_request_body(r);
 	if (!rc)
-		rc = ask(r, conf, &asked);
+		rc = ask_once(r, conf, &asked);
 	if (rc)
 		return rc;
 	if (!asked->decision || !asked->decision->refused)

@@ -152,6 +152,8 @@ static ngx_int_t asked_get(ngx_http_request_t *r, ngx_http_variable_value_t *val
 	if (!asked)
 		return ngx_http_weir_value_absent(value);
 	text = which == ASKED_METHOD ? &asked->method : &asked->path;
+	if (!text->len)
+		return ngx_http_weir_value_absent(value);
 	return ngx_http_weir_value_set(value, text->data, text->len);
 }
 
