@@ -61,6 +61,14 @@ struct ngx_http_weir_asked_s {
 	ngx_http_weir_decision_t *decision; /* NULL: nothing was decided (yet) */
 };
 
+/* A field that was looked for in a request's body. */
+typedef struct ngx_http_weir_field_s ngx_http_weir_field_t;
+struct ngx_http_weir_field_s {
+	ngx_http_weir_field_t *next;
+	const ngx_http_weir_form_t *form;
+	ngx_str_t value; /* empty: absent */
+};
+
 /* What a request keeps. */
 typedef struct {
 	const struct sockaddr *peer;        /* as the socket says */
@@ -70,6 +78,7 @@ typedef struct {
 	bool is_collecting; /* a body that is wanted now can still be read */
 	bool wants_body;
 	bool has_read_body;
+	ngx_http_weir_field_t *fields;
 } ngx_http_weir_request_t;
 
 static inline bool ngx_http_weir_is_named(const ngx_table_elt_t *field, const ngx_str_t *name)

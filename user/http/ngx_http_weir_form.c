@@ -69,25 +69,43 @@ ngx_int_t ngx_http_weir_body_gather(ngx_http_request_t *r, size_t max_bytes, ngx
 	return NGX_OK;
 }
 
-static ngx_int_t value_find(ngx_http_request_t *r, const ngx_http_weir_form_t *form,
-			    ngx_http_variable_value_t *value)
+/* An empty value where it is absent. */
+static ngx_int_t value_find(ngx_http_request_t *r, const ngx_http_weir_form_t *form, ngx_str_t *ret)
 {
 	const ngx_str_t *type = &r->headers_in.content_type->value;
-	u_char *text = ngx_pnalloc(r->pool, VALUE_MAX);
 	ngx_str_t body;
-	size_t size;
 
-	if (!text || ngx_http_weir_body_gather(r, form->max_bytes, &body))
+	ret->len = 0;
+	ret->data = ngx_pnalloc(r->pool, VALUE_MAX);
+	if (!ret->data || ngx_http_weir_body_gather(r, form->max_bytes, &body))
 		return NGX_ERROR;
 	if (!body.len || !form_field_find(form_kind_of((const char *)type->data, type->len),
 					  (const char *)body.data, body.len, form->field,
-					  (char *)text, VALUE_MAX, &size))
-		return ngx_http_weir_value_absent(value);
+					  (char *)ret->data, VALUE_MAX, &ret->len))
+		ret->len = 0;
 	if (form->lowercase)
-		form_value_fold((char *)text, &size);
-	if (!size)
-		return ngx_http_weir_value_absent(value);
-	return ngx_http_weir_value_set(value, text, size);
+		form_value_fold((char *)ret->data, &ret->len);
+	return NGX_OK;
+}
+
+/* Once a request, however many keys and log lines it is in: JSON takes milliseconds to read. NULL
+ * without memory, or where the body cannot be read. */
+static const ngx_str_t *value_known(ngx_http_request_t *r, ngx_http_weir_request_t *kept,
+				    const ngx_http_weir_form_t *form)
+{
+	ngx_http_weir_field_t *field = kept->fields;
+
+	while (field && field->form != form)
+		field = field->next;
+	if (field)
+		return &field->value;
+	field = ngx_palloc(r->pool, sizeof(*field));
+	if (!field || value_find(r, form, &field->value))
+		return NULL;
+	field->form = form;
+	field->next = kept->fields;
+	kept->fields = field;
+	return &field->value;
 }
 
 static ngx_int_t value_get(ngx_http_request_t *r, ngx_http_variable_value_t *value,
@@ -95,13 +113,19 @@ static ngx_int_t value_get(ngx_http_request_t *r, ngx_http_variable_value_t *val
 {
 	const ngx_http_weir_form_t *form = (const ngx_http_weir_form_t *)opaque;
 	ngx_http_weir_request_t *kept = ngx_http_weir_request(r);
+	const ngx_str_t *text;
 
 	if (!kept || !has_form(r->main, form->max_bytes))
 		return ngx_http_weir_value_absent(value);
-	if (kept->has_read_body)
-		return value_find(r->main, form, value);
-	kept->wants_body |= kept->is_collecting;
-	return ngx_http_weir_value_absent(value);
+	if (!kept->has_read_body) {
+		kept->wants_body |= kept->is_collecting;
+		return ngx_http_weir_value_absent(value);
+	}
+	text = value_known(r->main, kept, form);
+	if (!text)
+		return NGX_ERROR;
+	return text->len ? ngx_http_weir_value_set(value, text->data, text->len)
+			 : ngx_http_weir_value_absent(value);
 }
 
 static char *form_parameter(ngx_conf_t *cf, ngx_http_weir_form_t *form, ngx_str_t *word)
