@@ -27,6 +27,15 @@ logged() {
 	sed -n "s|^$2 .*$1=\([^ ]*\).*|\1|p" "$NGINX_DIR/access" | sort -u | xargs
 }
 
+# decided COUNT [OPTION]: what is decided of so many requests by the unix socket.
+decided() {
+	local _
+
+	for _ in $(seq "$1"); do
+		http_field Decided /named --unix-socket "$NGINX_DIR/socket" "${@:2}"
+	done | xargs
+}
+
 nginx_open
 [ -e "$ASAN_MODULE" ] || testbed_refuse "$ASAN_MODULE is missing: run make tests"
 NGINX_MODULE=$ASAN_MODULE
@@ -43,13 +52,18 @@ nginx_start "
 	weir_zone wrong key=\$weir_address capacity=2 rate=1/h;
 	weir_zone within key=\$weir_address capacity=2 rate=1/h;
 	weir_zone absent key=\$weir_address capacity=2 rate=1/h;
+	weir_address x-forwarded-for from=unix:;
+	weir_zone named key=\$weir_address capacity=1 rate=1/h;
+	weir_penalty named refusals=1 within=60s ban=60s max=60s;
 	weir_zone login key=\$login_name capacity=2 rate=1/h;
 	weir_zone asked key=\$weir_address capacity=9 rate=1/h;
 	log_format told '\$uri address=\$weir_address code=\$status';
 	client_body_timeout 1s;
 	server {
 		listen $PORT;
+		listen unix:$NGINX_DIR/socket;
 		access_log $NGINX_DIR/access told;
+		add_header Decided \$weir_status always;
 		location /condition/ {
 			weir_check envoy from=127.0.0.1;
 			weir_route / condition;
@@ -75,6 +89,7 @@ nginx_start "
 		location /login/ { weir login; proxy_pass http://$BACKEND; }
 		location /paged/ { weir login; error_page 429 /page; proxy_pass http://$BACKEND; }
 		location = /page { return 429; }
+		location = /named { weir named; proxy_pass http://$BACKEND; }
 	}
 	$(backend)"
 workers=$(nginx_workers)
@@ -95,6 +110,11 @@ tap_equal 'and so is what is not found and has an error page' '2*404 3*403' \
 	"$(http_statuses 5 /absent/x)"
 tap_equal 'of which no other method is asked about than the client'\''s' '5*404' \
 	"$(http_statuses 5 /absent/x -d '')"
+
+tap_equal 'of a unix socket, those whom nobody names are refused, but not banned' \
+	'PASSED REFUSED REFUSED' "$(decided 3)"
+tap_equal 'and who is named is banned alone' 'PASSED REFUSED BANNED' \
+	"$(decided 3 -H 'X-Forwarded-For: 192.0.2.5')"
 
 tap_equal 'forms in a pipeline are answered each and in step' "$TWO_OF_FIVE" \
 	"$(forms pipelined /login/x ann)"

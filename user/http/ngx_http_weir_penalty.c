@@ -99,6 +99,14 @@ ngx_int_t ngx_http_weir_penalty_check(ngx_conf_t *cf, const ngx_http_weir_zone_t
 	return NGX_ERROR;
 }
 
+/* Not those behind a unix socket whom nobody names: they are one key, and each would get all others
+ * banned. */
+static bool is_penalised(const ngx_http_weir_zone_t *zone, const struct zone_key *key)
+{
+	return zone->penalty.refusals &&
+	       (zone->penalises_any_key || key->label.kind == LABEL_ADDRESS);
+}
+
 /* The other zones have no say, and nothing to tell. */
 static void ban_tell(ngx_http_weir_decision_t *decision, ngx_uint_t at, uint64_t ban_ns,
 		     uint64_t now_ns)
@@ -129,7 +137,7 @@ bool ngx_http_weir_penalty_bans(ngx_http_weir_decision_t *decision)
 		const struct zone_charge *charge = &decision->charges[i];
 		uint64_t left_ns;
 
-		if (!decision->limits[i]->zone->penalty.refusals)
+		if (!is_penalised(decision->limits[i]->zone, &charge->key))
 			continue;
 		now_ns = now_ns ? now_ns : ngx_http_weir_now_ns();
 		left_ns = zone_ban_left_ns(charge->zone, charge->key.hash, now_ns);
@@ -174,7 +182,7 @@ void ngx_http_weir_penalty_count(ngx_http_request_t *r, ngx_http_weir_decision_t
 		const ngx_http_weir_zone_t *zone = decision->limits[i]->zone;
 		uint64_t ban_ns;
 
-		if (charge->status != ZONE_REFUSED || !zone->penalty.refusals)
+		if (charge->status != ZONE_REFUSED || !is_penalised(zone, &charge->key))
 			continue;
 		if (zone_offend(charge->zone, &zone->penalty, &charge->key, charge->now_ns,
 				&ban_ns) != OFFENCE_BANNED)
