@@ -36,6 +36,14 @@ decided() {
 	done | xargs
 }
 
+# envoy_in LOCATION: how many warnings its check is worth.
+envoy_in() {
+	nginx_test "
+		weir_zone zone key=\$weir_address capacity=2 rate=1/h;
+		server { location $1 { weir_check envoy from=127.0.0.1; weir_route / zone; } }" |
+		grep -c 'leads to other locations' || :
+}
+
 nginx_open
 [ -e "$ASAN_MODULE" ] || testbed_refuse "$ASAN_MODULE is missing: run make tests"
 NGINX_MODULE=$ASAN_MODULE
@@ -115,6 +123,9 @@ tap_equal 'of a unix socket, those whom nobody names are refused, but not banned
 	'PASSED REFUSED REFUSED' "$(decided 3)"
 tap_equal 'and who is named is banned alone' 'PASSED REFUSED BANNED' \
 	"$(decided 3 -H 'X-Forwarded-For: 192.0.2.5')"
+
+tap_equal 'nginx -t warns of a check for Envoy that a path with ".." leads out of' '1 0' \
+	"$(envoy_in /check/) $(envoy_in /)"
 
 tap_equal 'forms in a pipeline are answered each and in step' "$TWO_OF_FIVE" \
 	"$(forms pipelined /login/x ann)"

@@ -40,6 +40,18 @@ static bool front_find(const ngx_str_t *word, enum ngx_http_weir_front *ret)
 	return false;
 }
 
+/* Envoy asks at the location's path with the client's behind it, which may begin with "/..". */
+static void envoy_lint(ngx_conf_t *cf, const ngx_str_t *location)
+{
+	if (location->len != 1)
+		ngx_conf_log_error(
+			NGX_LOG_WARN, cf, 0,
+			"weir_check envoy in location \"%V\": a client's path with \"..\" "
+			"leads to other locations, whose answer Envoy takes for the check's; "
+			"only \"location /\", alone in a server, has no others",
+			location);
+}
+
 static ngx_http_handler_pt handler_of(const ngx_http_weir_check_t *check)
 {
 	return check->front == NGX_HTTP_WEIR_APP ? ngx_http_weir_app_handler
@@ -72,6 +84,8 @@ char *ngx_http_weir_check(ngx_conf_t *cf, ngx_command_t *command, void *opaque)
 	}
 	if (!check->from.nelts && !check->trusts_unix && check->front != NGX_HTTP_WEIR_NGINX)
 		return "needs \"from=\": who may ask";
+	if (check->front == NGX_HTTP_WEIR_ENVOY)
+		envoy_lint(cf, &core->name);
 	main->has_app |= check->front == NGX_HTTP_WEIR_APP;
 	core->handler = handler_of(check);
 	return NGX_CONF_OK;
