@@ -121,7 +121,7 @@ tap_equal 'of which no other method is asked about than the client'\''s' '5*404'
 
 tap_equal 'of a unix socket, those whom nobody names are refused, but not banned' \
 	'PASSED REFUSED REFUSED' "$(decided 3)"
-tap_equal 'and who is named is banned alone' 'PASSED REFUSED BANNED' \
+tap_equal 'and who is named is banned alone' 'PASSED BANNED BANNED' \
 	"$(decided 3 -H 'X-Forwarded-For: 192.0.2.5')"
 
 tap_equal 'nginx -t warns of a check for Envoy that a path with ".." leads out of' '1 0' \
