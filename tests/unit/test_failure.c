@@ -21,6 +21,18 @@ static void a_failure_returns_the_error_negative_whatever_its_sign(void **state)
 	assert_int_equal(failure_set(&why, 0, "nothing"), 0);
 }
 
+static void an_errno_is_told_in_the_systems_words_whatever_its_sign(void **state)
+{
+	struct failure why;
+
+	(void)state;
+	assert_int_equal(failure_errno(&why, ENOENT), -ENOENT);
+	assert_string_equal(why.reason, "No such file or directory");
+	assert_int_equal(failure_errno(&why, -EISDIR), -EISDIR);
+	assert_string_equal(why.reason, "Is a directory");
+	assert_int_equal(failure_errno(NULL, ENOMEM), -ENOMEM);
+}
+
 static void a_reason_is_stored_as_formatted(void **state)
 {
 	struct failure why;
@@ -92,6 +104,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_failure_returns_the_error_negative_whatever_its_sign),
+		cmocka_unit_test(an_errno_is_told_in_the_systems_words_whatever_its_sign),
 		cmocka_unit_test(a_reason_is_stored_as_formatted),
 		cmocka_unit_test(a_new_reason_clears_the_hint),
 		cmocka_unit_test(a_hint_leaves_the_reason_alone),

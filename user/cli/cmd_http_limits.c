@@ -216,7 +216,7 @@ static int run(const struct arguments *arguments)
 	err = nginx_limits_list(&conf, &limits);
 	nginx_conf_free(&conf);
 	if (err) {
-		failure_set(&why, err, "%s", strerror(-err));
+		failure_errno(&why, err);
 		return failed(&why, "list the limits of '%s'", path);
 	}
 	status = limits_show(&limits, is_document ? REPORT_MARKDOWN : arguments->format);

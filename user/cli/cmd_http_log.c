@@ -282,7 +282,7 @@ static int run(const struct arguments *arguments)
 	int status;
 
 	if (err) {
-		failure_set(&why, err, "%s", strerror(-err));
+		failure_errno(&why, err);
 		return failed(&why, "analyse logs");
 	}
 	status = simulations_open(analysis, arguments);

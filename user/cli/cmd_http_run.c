@@ -278,7 +278,7 @@ static void nginx_exec(struct front *front, pid_t parent)
 	signal(SIGPIPE, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &front->signals_before, NULL);
 	execv(front->program, words);
-	failure_set(&why, errno, "%s", strerror(errno));
+	failure_errno(&why, errno);
 	_exit(failed(&why, "run '%s'", front->program));
 }
 
@@ -334,7 +334,7 @@ static int nginx_run(struct front *front, struct failure *why)
 	pid_t parent = getpid(), nginx = fork();
 
 	if (nginx < 0)
-		return failure_set(why, errno, "%s", strerror(errno));
+		return failure_errno(why, errno);
 	if (!nginx)
 		nginx_exec(front, parent);
 	return nginx_attend(front, nginx);

@@ -64,7 +64,7 @@ static int zone_gather(const struct http_zone *named, struct http_top *top)
 	zone_file_close(file);
 	if (!err)
 		return EXIT_DONE;
-	failure_set(&why, err, "%s", strerror(-err));
+	failure_errno(&why, err);
 	return failed_on(named, &why);
 }
 
@@ -151,7 +151,7 @@ static int run(const struct arguments *arguments)
 		return failed(&why, "list the zones");
 	if (http_top_begin(&top, (enum http_top_order)arguments->options[SORT].number,
 			   wanted->given ? wanted->number : TOP_DEFAULT)) {
-		failure_set(&why, ENOMEM, "not enough memory");
+		failure_errno(&why, ENOMEM);
 		status = failed(&why, "list the keys");
 	} else {
 		status = show_keys(&zones, arguments, &top);

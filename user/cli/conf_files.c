@@ -40,11 +40,11 @@ static int file_read(void *context, const char *path, char **ret_text, size_t *r
 
 	(void)context;
 	if (!in)
-		return failure_set(why, errno, "%s", strerror(errno));
+		return failure_errno(why, errno);
 	errno = 0;
 	err = stream_read(in, ret_text, ret_size);
 	fclose(in);
-	return err ? failure_set(why, err, "%s", strerror(-err)) : 0;
+	return err ? failure_errno(why, err) : 0;
 }
 
 static int paths_copy(const glob_t *found, char ***ret_paths, size_t *ret_count)

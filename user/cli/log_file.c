@@ -67,7 +67,7 @@ int log_file_open(const char *path, struct log_file **ret, struct failure *why)
 	}
 	if (err) {
 		free(file);
-		return failure_set(why, err, "%s", strerror(-err));
+		return failure_errno(why, err);
 	}
 	gzbuffer(file->gz, CHUNK_SIZE / 2); /* half a chunk, or zlib copies it twice */
 	*ret = file;
@@ -95,7 +95,7 @@ static void end_note(struct log_file *file)
 
 	file->is_at_end = true;
 	if (code == Z_ERRNO)
-		file->err = failure_set(&file->failed, err, "%s", strerror(err));
+		file->err = failure_errno(&file->failed, err);
 	else if (code == Z_BUF_ERROR)
 		file->err = failure_set(&file->failed, EIO, "its gzip ends too early");
 	else if (code < 0)

@@ -21,11 +21,6 @@ struct reading {
 
 static int block_read(struct reading *reading, struct conf_source *source, enum conf_token ends_at);
 
-static int no_memory(struct failure *why)
-{
-	return failure_set(why, ENOMEM, "%s", strerror(ENOMEM));
-}
-
 static void directives_free(struct nginx_directive *directive)
 {
 	while (directive) {
@@ -50,7 +45,7 @@ static int word_add(struct nginx_directive *directive, char *word, struct failur
 		words = realloc(words, (count ? 2 * count : 1) * sizeof(*words));
 	if (!words) {
 		free(word);
-		return no_memory(why);
+		return failure_errno(why, ENOMEM);
 	}
 	words[count] = word;
 	directive->words = words;
@@ -113,11 +108,11 @@ static int file_name_keep(struct reading *reading, const char *path, const char 
 	char **files = realloc(conf->files, (conf->files_count + 1) * sizeof(*files));
 
 	if (!files)
-		return no_memory(reading->why);
+		return failure_errno(reading->why, ENOMEM);
 	conf->files = files;
 	files[conf->files_count] = strdup(path);
 	if (!files[conf->files_count])
-		return no_memory(reading->why);
+		return failure_errno(reading->why, ENOMEM);
 	*ret = files[conf->files_count++];
 	return 0;
 }
@@ -211,7 +206,7 @@ static int include_read(struct reading *reading, const struct conf_source *sourc
 		return conf_fault(source, reading->why, "includes are nested too deeply");
 	path = path_absolute(reading->path, directive->words[1]);
 	if (!path)
-		return no_memory(reading->why);
+		return failure_errno(reading->why, ENOMEM);
 	reading->includes++;
 	err = include_at(reading, directive, path);
 	reading->includes--;
@@ -271,7 +266,7 @@ static int block_read(struct reading *reading, struct conf_source *source, enum 
 		int err;
 
 		if (!directive)
-			return no_memory(reading->why);
+			return failure_errno(reading->why, ENOMEM);
 		directive->file = source->file;
 		err = words_read(source, directive, &end, reading->why);
 		if (!err)

@@ -118,7 +118,7 @@ static int bare_read(struct conf_source *source, char **ret_word, struct failure
 	if (is_at_end(source))
 		return conf_fault(source, why, "unexpected end of file, expecting \";\" or \"}\"");
 	*ret_word = word_copy(source->text + start, source->at - start);
-	return *ret_word ? 0 : failure_set(why, ENOMEM, "%s", strerror(ENOMEM));
+	return *ret_word ? 0 : failure_errno(why, ENOMEM);
 }
 
 static int quoted_read(struct conf_source *source, char **ret_word, struct failure *why)
@@ -140,7 +140,7 @@ static int quoted_read(struct conf_source *source, char **ret_word, struct failu
 	*ret_word = word_copy(source->text + start, source->at - start);
 	advance(source);
 	source->follows_quote = true;
-	return *ret_word ? 0 : failure_set(why, ENOMEM, "%s", strerror(ENOMEM));
+	return *ret_word ? 0 : failure_errno(why, ENOMEM);
 }
 
 static int word_read(struct conf_source *source, char **ret_word, struct failure *why)

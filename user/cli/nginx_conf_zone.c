@@ -11,11 +11,6 @@
 
 #define PARAMETERS_FIRST 2
 
-static int no_memory(struct failure *why)
-{
-	return failure_set(why, ENOMEM, "%s", strerror(ENOMEM));
-}
-
 static const char *value_of(const char *word, const char *name)
 {
 	size_t length = strlen(name);
@@ -195,7 +190,7 @@ static int limit_read(struct conf_zone *zone, const struct nginx_directive *dire
 		err = rule_read(&words, zone, why);
 	zone->limit = err ? conf_words_join(directive, PARAMETERS_FIRST)
 			  : limit_format(zone, &words, directive);
-	return zone->limit ? err : no_memory(why);
+	return zone->limit ? err : failure_errno(why, ENOMEM);
 }
 
 /* Of several keys the first that is not empty counts. */
@@ -207,7 +202,7 @@ static int keys_read(struct conf_zone *zone, const struct nginx_directive *direc
 	FILE *out = open_memstream(&text, &size);
 
 	if (!out)
-		return no_memory(why);
+		return failure_errno(why, ENOMEM);
 	for (size_t i = PARAMETERS_FIRST; i < directive->words_count; i++) {
 		const char *key = value_of(directive->words[i], "key");
 
@@ -219,7 +214,7 @@ static int keys_read(struct conf_zone *zone, const struct nginx_directive *direc
 	}
 	zone->per = stream_finish(out, &text);
 	if (!zone->per)
-		return no_memory(why);
+		return failure_errno(why, ENOMEM);
 	return count ? 0 : failure_set(why, EINVAL, "it has no key=");
 }
 
@@ -261,10 +256,10 @@ int conf_penalty_format(const struct nginx_directive *directive, char **ret, str
 	if (!good) {
 		*ret = conf_words_join(directive, PARAMETERS_FIRST);
 		return *ret ? failure_set(why, EINVAL, "the penalty cannot be read")
-			    : no_memory(why);
+			    : failure_errno(why, ENOMEM);
 	}
 	if (asprintf(ret, "%" PRIu64 " refusals within %s: banned for %s, at most %s", count,
 		     text[0], text[1], text[2]) < 0)
-		return no_memory(why);
+		return failure_errno(why, ENOMEM);
 	return 0;
 }

@@ -77,7 +77,7 @@ static int written(int err)
 		return EXIT_DONE;
 	if (err == -EPIPE)
 		return EXIT_FAILED;
-	failure_set(&why, err, "%s", strerror(-err));
+	failure_errno(&why, err);
 	return failed(&why, "write to standard output");
 }
 

@@ -151,6 +151,6 @@ int status_follow(uint64_t period_ns, enum report_format format)
 		status = every(period_ns, follow_once, &follower);
 	if (status >= 0)
 		return status;
-	failure_set(&why, status, "%s", strerror(-status));
+	failure_errno(&why, status);
 	return failed(&why, "wait for the end of a period");
 }

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 int failure_set(struct failure *why, int err, const char *format, ...)
 {
@@ -17,6 +18,11 @@ int failure_set(struct failure *why, int err, const char *format, ...)
 	va_end(arguments);
 	*why = next;
 	return -abs(err);
+}
+
+int failure_errno(struct failure *why, int err)
+{
+	return failure_set(why, err, "%s", strerror(abs(err)));
 }
 
 void failure_hint(struct failure *why, const char *format, ...)

@@ -14,6 +14,9 @@ struct failure {
 int failure_set(struct failure *why, int err, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* The same with the system's words for err, of either sign. */
+int failure_errno(struct failure *why, int err);
+
 /* Stores the hint; call it after failure_set. why may be NULL. */
 void failure_hint(struct failure *why, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
