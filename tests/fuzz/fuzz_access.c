@@ -162,8 +162,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		size -= length + (newline != NULL);
 	}
 	each_request_is_counted_once(&lines->counts);
-	require(lines->simulation.refused <= lines->simulation.requests);
-	require(lines->simulation.requests <= lines->counts.total.requests);
+	require(lines->simulation.total.refused <= lines->simulation.total.requests);
+	require(lines->simulation.total.requests <= lines->counts.total.requests);
 	access_simulation_close(&lines->simulation);
 	access_counts_close(&lines->counts);
 	free(lines);

@@ -25,10 +25,10 @@ static bool refuses(struct access_simulation *simulation, const char *client, co
 		    unsigned int status, uint64_t after_ms)
 {
 	struct access_line line = request(&reader, client, path, status, after_ms);
-	uint64_t before = simulation->refused;
+	uint64_t before = simulation->total.refused;
 
 	access_simulate(simulation, &line);
-	return simulation->refused > before;
+	return simulation->total.refused > before;
 }
 
 static bool login_refuses(struct access_simulation *simulation, const char *client,
@@ -49,8 +49,8 @@ static void a_burst_passes_then_one_at_the_rate(void **state)
 	assert_true(login_refuses(&simulation, "192.0.2.1", 999));
 	assert_false(login_refuses(&simulation, "192.0.2.1", 1000));
 	assert_true(login_refuses(&simulation, "192.0.2.1", 1000));
-	assert_int_equal(simulation.requests, 6);
-	assert_int_equal(simulation.refused, 3);
+	assert_int_equal(simulation.total.requests, 6);
+	assert_int_equal(simulation.total.refused, 3);
 	access_simulation_close(&simulation);
 }
 
@@ -62,7 +62,7 @@ static uint64_t refused_of_requests(const char *limit, uint64_t apart_ms)
 	for (uint64_t at = 0; at < 1000; at++)
 		login_refuses(&simulation, "192.0.2.1", at * apart_ms);
 	access_simulation_close(&simulation);
-	return simulation.refused;
+	return simulation.total.refused;
 }
 
 /* Times in logs are whole seconds or milliseconds: many requests are exactly that far apart. */
@@ -118,7 +118,7 @@ static void a_limit_holds_for_the_paths_that_begin_with_its_own(void **state)
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
 		start(&simulation, "/api/ 1 1/h");
 		refuses(&simulation, "192.0.2.1", paths[i].path, 200, 0);
-		if ((simulation.requests == 1) != paths[i].limited)
+		if ((simulation.total.requests == 1) != paths[i].limited)
 			fail_msg("'%s'", paths[i].path);
 		access_simulation_close(&simulation);
 	}
@@ -143,7 +143,7 @@ static void clients_without_an_address_are_not_limited(void **state)
 	start(&simulation, "/ 1 1/h");
 	assert_false(refuses(&simulation, "unix:", "/", 200, 0));
 	assert_false(refuses(&simulation, "unix:", "/", 200, 0));
-	assert_int_equal(simulation.requests, 0);
+	assert_int_equal(simulation.total.requests, 0);
 	access_simulation_close(&simulation);
 }
 
@@ -157,9 +157,9 @@ static void a_client_is_told_by_its_first_refusal(void **state)
 	for (uint64_t second = 0; second < 4; second++)
 		login_refuses(&simulation, "192.0.2.1", second * 1000);
 	client = access_table_value(&simulation.clients, 0);
-	assert_int_equal(client->requests, 4);
-	assert_int_equal(client->refused, 3);
-	assert_int_equal(client->first_refused_ns, LOGGED_NS + NS_PER_SECOND);
+	assert_int_equal(client->tally.requests, 4);
+	assert_int_equal(client->tally.refused, 3);
+	assert_int_equal(client->tally.first_refused_ns, LOGGED_NS + NS_PER_SECOND);
 	access_simulation_close(&simulation);
 }
 
@@ -214,7 +214,7 @@ static void times_may_be_anywhere(void **state)
 
 			access_simulate(&simulation, &line);
 		}
-		assert_int_equal(simulation.requests, 8 - first);
+		assert_int_equal(simulation.total.requests, 8 - first);
 		access_simulation_close(&simulation);
 	}
 }
@@ -231,7 +231,7 @@ static void clients_beyond_the_bound_are_counted_apart(void **state)
 	assert_false(login_refuses(&simulation, "192.0.2.2", 0));
 	assert_true(login_refuses(&simulation, "192.0.2.1", 0));
 	assert_int_equal(simulation.unplaced, 2);
-	assert_int_equal(simulation.requests, 2);
+	assert_int_equal(simulation.total.requests, 2);
 	access_simulation_close(&simulation);
 }
 

@@ -33,7 +33,6 @@ size_t access_route_size(const char *path, size_t size, unsigned int depth)
 	return size < ACCESS_ROUTE_SIZE_MAX ? size : ACCESS_ROUTE_SIZE_MAX;
 }
 
-/* Lines need not be in order. */
 static void refusal_add(struct access_tally *tally, uint64_t time_ns)
 {
 	if (!tally->refused || time_ns < tally->first_refused_ns)
@@ -43,12 +42,17 @@ static void refusal_add(struct access_tally *tally, uint64_t time_ns)
 	tally->refused++;
 }
 
-static void tally_add(struct access_tally *tally, const struct access_line *line)
+void access_tally_add(struct access_tally *tally, uint64_t time_ns, enum access_outcome outcome)
 {
 	tally->requests++;
-	tally->observed += line->outcome == ACCESS_OBSERVED;
-	if (line->outcome == ACCESS_REFUSED)
-		refusal_add(tally, line->time_ns);
+	tally->observed += outcome == ACCESS_OBSERVED;
+	if (outcome == ACCESS_REFUSED)
+		refusal_add(tally, time_ns);
+}
+
+static void line_add(struct access_tally *tally, const struct access_line *line)
+{
+	access_tally_add(tally, line->time_ns, line->outcome);
 }
 
 static void keyed_add(struct access_table *table, const void *key, size_t size,
@@ -56,7 +60,7 @@ static void keyed_add(struct access_table *table, const void *key, size_t size,
 {
 	struct access_tally *tally = access_table_take(table, key, size);
 
-	tally_add(tally ? tally : others, line);
+	line_add(tally ? tally : others, line);
 }
 
 static void route_add(struct access_counts *counts, const struct access_line *line)
@@ -75,7 +79,7 @@ static void client_add(struct access_counts *counts, const struct access_line *l
 		keyed_add(&counts->clients, &line->client, sizeof(line->client),
 			  &counts->other_clients, line);
 	else
-		tally_add(&counts->nameless, line);
+		line_add(&counts->nameless, line);
 }
 
 /* So many zones as to have no place are no nginx's. */
@@ -106,29 +110,26 @@ static void time_add(struct access_counts *counts, uint64_t time_ns)
 void access_count(struct access_counts *counts, const struct access_line *line)
 {
 	time_add(counts, line->time_ns);
-	tally_add(&counts->total, line);
+	line_add(&counts->total, line);
 	route_add(counts, line);
 	zone_add(counts, line);
 	client_add(counts, line);
 }
 
-static int compare(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 bool access_refused_more(const void *a, const void *b)
 {
 	const struct access_tally *left = a, *right = b;
-	int order = compare(left->refused, right->refused);
 
-	return order ? order > 0 : left->requests > right->requests;
+	if (left->refused != right->refused)
+		return left->refused > right->refused;
+	return left->requests > right->requests;
 }
 
 bool access_requested_more(const void *a, const void *b)
 {
 	const struct access_tally *left = a, *right = b;
-	int order = compare(left->requests, right->requests);
 
-	return order ? order > 0 : left->refused > right->refused;
+	if (left->requests != right->requests)
+		return left->requests > right->requests;
+	return left->refused > right->refused;
 }

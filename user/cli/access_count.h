@@ -42,10 +42,14 @@ void access_counts_close(struct access_counts *counts);
 
 void access_count(struct access_counts *counts, const struct access_line *line);
 
+/* Counts a request as it ended, or would have. Requests need not be in order. */
+void access_tally_add(struct access_tally *tally, uint64_t time_ns, enum access_outcome outcome);
+
 /* How much of a path is its route: as many segments as depth, and the slash after them. */
 size_t access_route_size(const char *path, size_t size, unsigned int depth);
 
-/* For access_table_top: most refused, then most requests; the other way round. */
+/* For access_table_top, of values that begin with a tally: most refused, then most requests; the
+ * other way round. */
 bool access_refused_more(const void *a, const void *b);
 bool access_requested_more(const void *a, const void *b);
 

@@ -8,12 +8,14 @@
 #define MOMENT_TEXT_SIZE sizeof("2026-12-01T17:35:03Z")
 #define KEY_TEXT_SIZE    (ACCESS_ROUTE_SIZE_MAX + 1)
 
-/* A list of what a table has: of which entries, in which order, by which name each is told. */
+/* A list of what a table has: of which entries, in which order, what is told of each. */
 struct listing {
 	const char *list;
 	const char *row;
 	access_order *before;
 	void (*name)(const void *key, size_t size, char buf[KEY_TEXT_SIZE]);
+	void (*tell)(struct report *report, const struct access_tally *tally);
+	bool of_refused; /* those without a refusal are left out */
 };
 
 static void report_moment(struct report *report, const char *key, uint64_t time_ns)
@@ -38,18 +40,13 @@ static void name_client(const void *key, size_t size, char buf[KEY_TEXT_SIZE])
 	prefix_format(buf, KEY_TEXT_SIZE, key);
 }
 
-static void report_share(struct report *report, const struct access_tally *tally)
-{
-	report_real(report, "refused_share",
-		    tally->requests ? (double)tally->refused / (double)tally->requests : 0);
-}
-
 static void report_tally(struct report *report, const struct access_tally *tally)
 {
 	report_count(report, "requests", tally->requests);
 	report_count(report, "refused", tally->refused);
 	report_count(report, "would_be_refused", tally->observed);
-	report_share(report, tally);
+	report_real(report, "refused_share",
+		    tally->requests ? (double)tally->refused / (double)tally->requests : 0);
 }
 
 static void report_offender(struct report *report, const struct access_tally *tally)
@@ -60,18 +57,71 @@ static void report_offender(struct report *report, const struct access_tally *ta
 	report_moment(report, "last_refused", tally->last_refused_ns);
 }
 
-static void report_name(struct report *report, const struct access_table *table,
-			const struct listing *listing, size_t number)
+static void report_simulated(struct report *report, const struct access_tally *tally)
+{
+	report_count(report, "would_be_refused", tally->refused);
+	report_count(report, "requests", tally->requests);
+	report_moment(report, "first_refused", tally->first_refused_ns);
+}
+
+static const struct listing routes = {
+	.list = "routes",
+	.row = "route",
+	.before = access_refused_more,
+	.name = name_copy,
+	.tell = report_tally,
+};
+
+static const struct listing zones = {
+	.list = "zones",
+	.row = "zone",
+	.before = access_refused_more,
+	.name = name_copy,
+	.tell = report_tally,
+};
+
+static const struct listing clients = {
+	.list = "clients",
+	.row = "client",
+	.before = access_requested_more,
+	.name = name_client,
+	.tell = report_tally,
+};
+
+static const struct listing offenders = {
+	.list = "offenders",
+	.row = "client",
+	.before = access_refused_more,
+	.name = name_client,
+	.tell = report_offender,
+	.of_refused = true,
+};
+
+static const struct listing simulated = {
+	.list = "offenders",
+	.row = "client",
+	.before = access_refused_more,
+	.name = name_client,
+	.tell = report_simulated,
+	.of_refused = true,
+};
+
+static void report_entry(struct report *report, const struct access_table *table,
+			 const struct listing *listing, size_t number)
 {
 	char name[KEY_TEXT_SIZE];
 	size_t size;
 	const void *key = access_table_key(table, number, &size);
 
 	listing->name(key, size, name);
+	report_row(report);
 	report_string(report, listing->row, name);
+	listing->tell(report, access_table_value(table, number));
+	report_end(report);
 }
 
-static void report_tallies(struct report *report, const struct access_table *table,
+/* Values of the table begin with a tally. */
+static void report_listing(struct report *report, const struct access_table *table,
 			   const struct listing *listing, size_t top)
 {
 	uint32_t numbers[ACCESS_TOP_MAX];
@@ -79,30 +129,10 @@ static void report_tallies(struct report *report, const struct access_table *tab
 
 	report_list(report, listing->list);
 	for (size_t i = 0; i < count; i++) {
-		report_row(report);
-		report_name(report, table, listing, numbers[i]);
-		report_tally(report, access_table_value(table, numbers[i]));
-		report_end(report);
-	}
-	report_end(report);
-}
+		const struct access_tally *tally = access_table_value(table, numbers[i]);
 
-static void report_offenders(struct report *report, const struct access_table *clients, size_t top)
-{
-	static const struct listing listing = {.row = "client", .name = name_client};
-	uint32_t numbers[ACCESS_TOP_MAX];
-	size_t count = access_table_top(clients, access_refused_more, numbers, top);
-
-	report_list(report, "offenders");
-	for (size_t i = 0; i < count; i++) {
-		const struct access_tally *tally = access_table_value(clients, numbers[i]);
-
-		if (!tally->refused)
-			break;
-		report_row(report);
-		report_name(report, clients, &listing, numbers[i]);
-		report_offender(report, tally);
-		report_end(report);
+		if (tally->refused || !listing->of_refused)
+			report_entry(report, table, listing, numbers[i]);
 	}
 	report_end(report);
 }
@@ -132,42 +162,15 @@ static void report_unlisted(struct report *report, const struct access_counts *c
 
 void access_report(struct report *report, const struct access_counts *counts, size_t top)
 {
-	static const struct listing routes = {"routes", "route", access_refused_more, name_copy};
-	static const struct listing zones = {"zones", "zone", access_refused_more, name_copy};
-	static const struct listing clients = {"clients", "client", access_requested_more,
-					       name_client};
-
 	report_count(report, "lines", counts->total.requests + counts->junk);
 	report_count(report, "junk", counts->junk);
 	report_period(report, counts);
 	report_tally(report, &counts->total);
 	report_unlisted(report, counts);
-	report_tallies(report, &counts->routes, &routes, top);
-	report_tallies(report, &counts->zones, &zones, top);
-	report_tallies(report, &counts->clients, &clients, top);
-	report_offenders(report, &counts->clients, top);
-}
-
-static void report_simulated(struct report *report, const struct access_table *clients, size_t top)
-{
-	static const struct listing listing = {.row = "client", .name = name_client};
-	uint32_t numbers[ACCESS_TOP_MAX];
-	size_t count = access_table_top(clients, access_simulated_more, numbers, top);
-
-	report_list(report, "offenders");
-	for (size_t i = 0; i < count; i++) {
-		const struct access_simulated *client = access_table_value(clients, numbers[i]);
-
-		if (!client->refused)
-			break;
-		report_row(report);
-		report_name(report, clients, &listing, numbers[i]);
-		report_count(report, "would_be_refused", client->refused);
-		report_count(report, "requests", client->requests);
-		report_moment(report, "first_refused", client->first_refused_ns);
-		report_end(report);
-	}
-	report_end(report);
+	report_listing(report, &counts->routes, &routes, top);
+	report_listing(report, &counts->zones, &zones, top);
+	report_listing(report, &counts->clients, &clients, top);
+	report_listing(report, &counts->clients, &offenders, top);
 }
 
 static void report_simulation(struct report *report, const struct access_simulation *simulation,
@@ -179,12 +182,12 @@ static void report_simulation(struct report *report, const struct access_simulat
 	snprintf(text, sizeof(text), "%s %s %s", limit->prefix, limit->capacity, limit->rate);
 	report_row(report);
 	report_string(report, "limit", text);
-	report_count(report, "requests", simulation->requests);
-	report_count(report, "would_be_refused", simulation->refused);
+	report_count(report, "requests", simulation->total.requests);
+	report_count(report, "would_be_refused", simulation->total.refused);
 	report_count(report, "clients", simulation->clients.count);
 	report_count(report, "clients_refused", simulation->clients_refused);
 	report_count(report, "of_other_clients", simulation->unplaced);
-	report_simulated(report, &simulation->clients, top);
+	report_listing(report, &simulation->clients, &simulated, top);
 	report_end(report);
 }
 

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "cli/access_count.h"
-
 /* Buckets know moments up to 2^58 ns, nine years, so the first line's is put in their middle. */
 #define MOMENT_MAX_NS ((1ULL << 58) - 1)
 #define BEFORE_NS     (1ULL << 57)
@@ -72,19 +70,11 @@ static bool client_takes(const struct rule *rule, struct access_simulated *clien
 	return taken.admitted;
 }
 
-static void count_refusal(struct access_simulation *simulation, struct access_simulated *client,
-			  uint64_t time_ns)
-{
-	if (!client->refused++) {
-		client->first_refused_ns = time_ns;
-		simulation->clients_refused++;
-	}
-	simulation->refused++;
-}
-
 void access_simulate(struct access_simulation *simulation, const struct access_line *line)
 {
 	struct access_simulated *client;
+	enum access_outcome outcome;
+	bool passes;
 
 	if (!is_limited(&simulation->limit, line))
 		return;
@@ -93,17 +83,10 @@ void access_simulate(struct access_simulation *simulation, const struct access_l
 		simulation->unplaced++;
 		return;
 	}
-	client->requests++;
-	simulation->requests++;
-	if (!client_takes(&simulation->limit.rule, client, moment_of(simulation, line->time_ns)))
-		count_refusal(simulation, client, line->time_ns);
-}
-
-bool access_simulated_more(const void *a, const void *b)
-{
-	const struct access_simulated *left = a, *right = b;
-
-	if (left->refused != right->refused)
-		return left->refused > right->refused;
-	return left->requests > right->requests;
+	passes =
+		client_takes(&simulation->limit.rule, client, moment_of(simulation, line->time_ns));
+	outcome = passes ? ACCESS_PASSED : ACCESS_REFUSED;
+	simulation->clients_refused += !passes && !client->tally.refused;
+	access_tally_add(&client->tally, line->time_ns, outcome);
+	access_tally_add(&simulation->total, line->time_ns, outcome);
 }

@@ -4,27 +4,23 @@
 #ifndef WEIR_CLI_ACCESS_SIMULATE_H
 #define WEIR_CLI_ACCESS_SIMULATE_H
 
-#include "cli/access_line.h"
-#include "cli/access_table.h"
+#include "cli/access_count.h"
 #include "cli/http_conf.h"
 
 /* Of one client. */
 struct access_simulated {
-	uint64_t state;     /* algorithm.h's */
-	uint64_t moment_ns; /* that it is of */
-	uint64_t requests;
-	uint64_t refused;
-	uint64_t first_refused_ns; /* of the first in the log */
+	struct access_tally tally; /* first, for access_refused_more */
+	uint64_t state;            /* algorithm.h's */
+	uint64_t moment_ns;        /* that it is of */
 };
 
 struct access_simulation {
 	struct http_limit limit;
-	uint64_t begin_ns; /* the moment zero of the buckets; 0: no request yet */
-	uint64_t requests; /* of those with a bucket, as the rest */
-	uint64_t refused;
+	uint64_t begin_ns;         /* the moment zero of the buckets; 0: no request yet */
+	struct access_tally total; /* of clients with a bucket, as clients_refused */
 	uint64_t clients_refused;
-	uint64_t unplaced; /* requests of clients beyond ACCESS_CLIENTS_MAX */
-	struct access_table clients;
+	uint64_t unplaced;           /* requests of clients beyond ACCESS_CLIENTS_MAX */
+	struct access_table clients; /* of struct access_simulated */
 };
 
 /* text is a limit as http_limit_parse reads it, with its errors. secret must last as long. */
@@ -35,8 +31,5 @@ void access_simulation_close(struct access_simulation *simulation);
 /* A request, if it is one of an address and its path begins with the limit's. Whether it was
  * refused in fact does not matter: it was made. */
 void access_simulate(struct access_simulation *simulation, const struct access_line *line);
-
-/* For access_table_top: most refused, then most requests. */
-bool access_simulated_more(const void *a, const void *b);
 
 #endif
