@@ -92,7 +92,7 @@ static void location_add(struct conf_listing *listing, const struct conf_level *
 {
 	const struct nginx_directive *check = nginx_directive_find(location->inside, "weir_check");
 	struct conf_level level = conf_level_inside(outer, location);
-	char *route = conf_text_owned(listing, conf_words_join(location, 1));
+	char *route = conf_text_owned(listing, conf_words_join(location, 1, " "));
 
 	level.is_internal = is_named(location) || nginx_directive_find(level.inside, "internal");
 	if (route && !check)
@@ -114,31 +114,15 @@ static void locations_add(struct conf_listing *listing, const struct conf_level 
 		location_add(listing, outer, location);
 }
 
-/* The level's directive of that name, its words with commas between; NULL: none. */
-static char *words_listed(struct conf_listing *listing, const struct nginx_directive *directive,
-			  size_t last)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	for (size_t i = 1; out && i < directive->words_count && i <= last; i++)
-		fprintf(out, "%s%s", i > 1 ? ", " : "", directive->words[i]);
-	if (out && fclose(out)) {
-		free(text);
-		text = NULL;
-	}
-	return conf_text_owned(listing, text);
-}
-
+/* Its names, or what it listens on first. */
 static char *server_name(struct conf_listing *listing, const struct nginx_directive *server)
 {
 	const struct nginx_directive *names = nginx_directive_find(server->inside, "server_name");
 	const struct nginx_directive *listen = nginx_directive_find(server->inside, "listen");
 
 	if (names && names->words_count > 1 && names->words[1][0])
-		return words_listed(listing, names, SIZE_MAX);
-	return listen ? words_listed(listing, listen, 1) : conf_text_copied(listing, "");
+		return conf_text_owned(listing, conf_words_join(names, 1, ", "));
+	return conf_text_copied(listing, listen && listen->words_count > 1 ? listen->words[1] : "");
 }
 
 /* Whether a location takes every path that no other does. */

@@ -11,6 +11,9 @@
 #include "cli/nginx_conf_zone.h"
 #include "http/reply.h"
 
+#define HOLD           "; held back beyond the first"
+#define HOLD_TEXT_SIZE (sizeof(HOLD) + QUANTITY_TEXT_SIZE)
+
 static bool has_notice(const struct nginx_limits *limits, const char *notice)
 {
 	for (size_t i = 0; i < limits->notices_count; i++) {
@@ -90,41 +93,34 @@ static char *policy_format(struct conf_listing *listing, const struct conf_zone 
 	return conf_text_copied(listing, text);
 }
 
-/* "; held beyond the first 21", of what is not refused but let wait. */
-static char *hold_format(struct conf_listing *listing, const struct conf_use *use,
-			 const struct conf_zone *zone)
+/* "; held back beyond the first 21", of what is not refused but let wait; else empty. */
+static void hold_format(char buf[HOLD_TEXT_SIZE], struct conf_listing *listing,
+			const struct conf_use *use, const struct conf_zone *zone)
 {
 	const char *delay = conf_parameter_find(use->directive, "delay");
-	char *text = NULL;
+	bool waits = delay || zone->algorithm == ALGORITHM_LEAKY_BUCKET;
 	uint64_t burst = 0;
 
-	if (!delay && zone->algorithm != ALGORITHM_LEAKY_BUCKET)
-		return conf_text_copied(listing, "");
-	for (size_t i = 2; i < use->directive->words_count; i++) {
-		if (nginx_directive_has(use->directive, i, "nodelay"))
-			return conf_text_copied(listing, "");
-	}
-	if (delay && strcmp(delay, "0") && !count_parse(delay, &burst)) {
+	buf[0] = '\0';
+	if (!zone->has_rule || !waits || conf_has_flag(use->directive, "nodelay"))
+		return;
+	if (delay && strcmp(delay, "0") && !count_parse(delay, &burst))
 		conf_notice_add(listing, use->directive, "'%s' is not a count", delay);
-		return conf_text_copied(listing, "");
-	}
-	if (!burst)
-		return conf_text_copied(listing, "; held back beyond the first");
-	if (asprintf(&text, "; held back beyond the first %" PRIu64, burst + 1) < 0)
-		text = NULL;
-	return conf_text_owned(listing, text);
+	else if (burst)
+		snprintf(buf, HOLD_TEXT_SIZE, HOLD " %" PRIu64, burst + 1);
+	else
+		snprintf(buf, HOLD_TEXT_SIZE, HOLD);
 }
 
 static char *limit_format(struct conf_listing *listing, const struct conf_use *use,
 			  const struct conf_zone *zone)
 {
-	char *hold =
-		zone->has_rule ? hold_format(listing, use, zone) : conf_text_copied(listing, "");
+	char hold[HOLD_TEXT_SIZE];
 	char *text = NULL;
 
-	if (hold && asprintf(&text, "%s%s", zone->limit, hold) < 0)
+	hold_format(hold, listing, use, zone);
+	if (asprintf(&text, "%s%s", zone->limit, hold) < 0)
 		text = NULL;
-	free(hold);
 	return conf_text_owned(listing, text);
 }
 
@@ -188,9 +184,9 @@ static void zone_describe(struct conf_listing *listing, const struct conf_use *u
 	limit->limit = limit_format(listing, use, zone);
 	limit->per = conf_text_copied(listing, zone->per);
 	limit->algorithm = algorithm_name(zone->algorithm);
-	limit->is_observed = zone->observed;
+	limit->is_observed = zone->is_observed;
 	limit->is_address = zone->is_address;
-	if (zone->observed)
+	if (zone->is_observed)
 		return;
 	limit->ban = ban_format(listing, use->zone);
 	limit->status = conf_text_copied(listing, use->level->status);

@@ -29,7 +29,7 @@ const char *conf_parameter_find(const struct nginx_directive *directive, const c
 	return NULL;
 }
 
-static bool has_flag(const struct nginx_directive *directive, const char *flag)
+bool conf_has_flag(const struct nginx_directive *directive, const char *flag)
 {
 	for (size_t i = PARAMETERS_FIRST; i < directive->words_count; i++) {
 		if (!strcmp(directive->words[i], flag))
@@ -49,7 +49,7 @@ static char *stream_finish(FILE *out, char **text)
 	return NULL;
 }
 
-char *conf_words_join(const struct nginx_directive *directive, size_t first)
+char *conf_words_join(const struct nginx_directive *directive, size_t first, const char *between)
 {
 	char *text = NULL;
 	size_t size;
@@ -58,7 +58,7 @@ char *conf_words_join(const struct nginx_directive *directive, size_t first)
 	if (!out)
 		return NULL;
 	for (size_t i = first; i < directive->words_count; i++)
-		fprintf(out, "%s%s", i > first ? " " : "", directive->words[i]);
+		fprintf(out, "%s%s", i > first ? between : "", directive->words[i]);
 	return stream_finish(out, &text);
 }
 
@@ -104,6 +104,11 @@ static bool is_variable(const char *text)
 	return strchr(text, '$');
 }
 
+static bool has_variable(const struct rule_words *words)
+{
+	return is_variable(words->count) || is_variable(words->time);
+}
+
 static bool time_parse(const struct rule_words *words, const char *text, struct rate *ret)
 {
 	return words->is_window ? duration_parse(text, &ret->period_ns) : rate_parse(text, ret);
@@ -130,8 +135,7 @@ static int rule_read(const struct rule_words *words, struct conf_zone *zone, str
 
 	if (!words->count || !words->time)
 		return failure_set(why, EINVAL, "it has no limit");
-	zone->is_variable = is_variable(words->count) || is_variable(words->time);
-	if (zone->is_variable != (words->defaults != NULL))
+	if (has_variable(words) != (words->defaults != NULL))
 		return failure_set(why, EINVAL,
 				   "a limit in a variable needs default=, others none");
 	if (words->defaults && !defaults_parse(words, &count, &rate))
@@ -165,10 +169,10 @@ static char *limit_format(const struct conf_zone *zone, const struct rule_words 
 
 	if (!out)
 		return NULL;
-	if (zone->is_variable)
+	if (has_variable(words))
 		variables_write(out, words);
 	rule_write(out, &zone->rule);
-	if (has_flag(directive, "count-refused"))
+	if (conf_has_flag(directive, "count-refused"))
 		fputs(", refused requests count", out);
 	return stream_finish(out, &text);
 }
@@ -188,7 +192,7 @@ static int limit_read(struct conf_zone *zone, const struct nginx_directive *dire
 	words.time = conf_parameter_find(directive, words.is_window ? "per" : "rate");
 	if (!err)
 		err = rule_read(&words, zone, why);
-	zone->limit = err ? conf_words_join(directive, PARAMETERS_FIRST)
+	zone->limit = err ? conf_words_join(directive, PARAMETERS_FIRST, " ")
 			  : limit_format(zone, &words, directive);
 	return zone->limit ? err : failure_errno(why, ENOMEM);
 }
@@ -224,7 +228,7 @@ int conf_zone_read(const struct nginx_directive *directive, const struct nginx_d
 	int err, keys_err;
 
 	*ret = (struct conf_zone){.name = directive->words[1],
-				  .observed = has_flag(directive, "observe")};
+				  .is_observed = conf_has_flag(directive, "observe")};
 	err = limit_read(ret, directive, why);
 	if (err == -ENOMEM)
 		return err;
@@ -244,17 +248,17 @@ int conf_penalty_format(const struct nginx_directive *directive, char **ret, str
 	const char *const times[] = {conf_parameter_find(directive, "within"),
 				     conf_parameter_find(directive, "ban"),
 				     conf_parameter_find(directive, "max")};
-	char text[3][QUANTITY_TEXT_SIZE];
+	char text[sizeof(times) / sizeof(times[0])][QUANTITY_TEXT_SIZE];
 	uint64_t count, ns;
 	bool good = refusals && count_parse(refusals, &count);
 
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
 		good = good && times[i] && duration_parse(times[i], &ns);
 		if (good)
 			duration_format(text[i], sizeof(text[i]), ns);
 	}
 	if (!good) {
-		*ret = conf_words_join(directive, PARAMETERS_FIRST);
+		*ret = conf_words_join(directive, PARAMETERS_FIRST, " ");
 		return *ret ? failure_set(why, EINVAL, "the penalty cannot be read")
 			    : failure_errno(why, ENOMEM);
 	}

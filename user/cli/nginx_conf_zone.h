@@ -12,8 +12,7 @@ struct conf_zone {
 	enum algorithm algorithm;
 	bool has_rule;    /* else its words say no limit */
 	struct rule rule; /* the default's where the limit is in variables */
-	bool is_variable;
-	bool observed;
+	bool is_observed;
 	bool is_address; /* a key is $weir_address */
 	char *limit;     /* "5, then 1 per second", or the words themselves without a rule */
 	char *per;       /* whose: "client address" */
@@ -33,7 +32,10 @@ int conf_penalty_format(const struct nginx_directive *directive, char **ret, str
 /* The value of "name=" among a directive's words from the third on, or NULL. */
 const char *conf_parameter_find(const struct nginx_directive *directive, const char *name);
 
-/* The words from number first on, with blanks between, to be freed; NULL without memory. */
-char *conf_words_join(const struct nginx_directive *directive, size_t first);
+/* Whether the flag is one of those words. */
+bool conf_has_flag(const struct nginx_directive *directive, const char *flag);
+
+/* The words from number first on with some text between, to be freed; NULL without memory. */
+char *conf_words_join(const struct nginx_directive *directive, size_t first, const char *between);
 
 #endif
