@@ -31,6 +31,10 @@ files_write() {
 		weir_zone window key=$http_x_api_key key=$weir_address
 			algorithm=sliding-window limit=100 per=60s; # "not a {word
 		weir_zone look key=$weir_address capacity=1 rate=1/day observe;
+		weir_form_field $name username max=8k;
+		weir_zone account key=$name capacity=3 rate=1/h;
+		weir_zone strict key=$weir_address capacity=1 rate=1/min;
+		weir_penalty strict refusals=2 within=60s ban=15m max=24h;
 		map $uri $cost { default 1; "~^/x{2};" 10; }
 	END
 	cat >"$(nginx_directory)/sites/a.conf" <<-END
@@ -59,6 +63,21 @@ files_write() {
 			location /deep { if (\$arg_x = "}") { set \$y '{'; } alias $NGINX_SITE/ok; }
 		}
 	END
+	cat >"$(nginx_directory)/sites/check.conf" <<-END
+		server {
+			listen $PORT;
+			server_name check.example;
+			weir window;
+			location = /form { weir account refund-on=2xx; proxy_pass http://$BACKEND; }
+			location = /strict { weir strict; alias $NGINX_SITE/ok; }
+			location = /check {
+				weir_check haproxy from=127.0.0.0/8;
+				weir_route /api address window methods=GET,HEAD cost=2;
+				weir_route =/api/one strict;
+			}
+		}
+		$(backend)
+	END
 	echo 'weir_headers draft; weir shaped;' >"$(nginx_directory)/part/in"
 	echo 'server { this is not read' >"$(nginx_directory)/sites/c.disabled"
 }
@@ -76,9 +95,20 @@ policy_listed() {
 		select((.route | split(" ")[-1]) == $path) | .policy // empty] | join(", ")'
 }
 
-# The path that stands for what no location takes.
-path_of() {
-	[ "$1" = else ] && echo /elsewhere || echo "$1"
+# asked FIELD METHOD ROUTE [ADDRESS]: what the check service answers to its front.
+asked() {
+	http_field "$1" /check -H 'Host: check.example' -H "X-HAProxy-Method: $2" \
+		-H "X-HAProxy-URI: ${3#=}" -H "X-HAProxy-Address: ${4:-192.0.2.1}"
+}
+
+# policy_told SERVER ROUTE: by nginx.
+policy_told() {
+	case "$1 $2" in
+	*' else') http_field RateLimit-Policy /elsewhere -H "Host: $1" ;;
+	*' /form') http_field RateLimit-Policy "$2" -H "Host: $1" --data 'username=a' ;;
+	'check.example /api' | *' ='*) asked RateLimit-Policy GET "$2" ;;
+	*) http_field RateLimit-Policy "$2" -H "Host: $1" ;;
+	esac
 }
 
 policies_agree() {
@@ -86,12 +116,25 @@ policies_agree() {
 
 	while IFS=$'\t' read -r server route; do
 		listed=$(policy_listed "$server" "$route")
-		told=$(http_field RateLimit-Policy "$(path_of "$route")" -H "Host: $server")
+		told=$(policy_told "$server" "$route")
 		echo "$server $route: listed '$listed', told '$told'"
 		[ "$listed" = "$told" ] || return
 		count=$((count + 1))
 	done < <(routes)
-	[ "$count" -eq 9 ]
+	[ "$count" -eq 14 ]
+}
+
+# Of the route /api what is listed, and what the first request leaves of zone address.
+route_shown() {
+	json '.limits[] | select(.route == "/api" and .zone == "address") | "\(.cost) \(.methods)"' |
+		tr '\n' ' '
+	asked RateLimit GET /api/other 192.0.2.2 | sed -n 's/^"address";r=\([0-9]*\).*/\1/p'
+}
+
+# What the second refusal, which makes a ban, has clients wait; the token is gone already.
+refused_twice() {
+	http /strict -H 'Host: check.example' >/dev/null
+	http_field Retry-After /strict -H 'Host: check.example'
 }
 
 # document_has LINE: the Markdown has it.
@@ -135,7 +178,7 @@ tap_equal 'as many pass as are listed' "$(json '.limits[] | select(.route == "= 
 	.zone == "login") | .limit | split(",")[0]')*200 2*429" "$(http_statuses 7 /login)"
 tap_check 'every listed route is told its policies' policies_agree
 tap_equal 'the routes are those with limits' \
-	'/ = /login /both/ /both/in/ ^~ /slow /plan /hidden @named /deep everything else' \
+	'/ = /login /both/ /both/in/ ^~ /slow /plan /hidden @named /deep everything else = /form = /strict /api =/api/one everything else' \
 	"$(json '.limits[].route' | uniq | paste -sd ' ')"
 tap_equal 'one that is off, or answers by return, is told nothing' '' \
 	"$(http_field RateLimit-Policy /off && http_field RateLimit-Policy /answered)"
@@ -146,11 +189,24 @@ tap_equal 'an observed zone is shown as such' '[true,null]' \
 	"$(limits --json | jq -c '.limits[] | select(.zone == "look") | [.observed, .status]')"
 tap_equal 'the status is that of the level' '503 503' \
 	"$(json '.limits[] | select(.server == "c.example") | .status' | paste -sd ' ')"
+tap_equal 'a route costs what is listed, for the methods listed' '2 GET, HEAD 998' "$(route_shown)"
+tap_equal 'of a method that is not listed nothing is told' '' \
+	"$(asked RateLimit-Policy POST /api)"
+tap_equal 'without the form field no account is told' '' \
+	"$(http_field RateLimit-Policy /form -H 'Host: check.example')"
+tap_equal 'what is listed as given back is' '3, then 1 per hour; 1, given back on 2xx: 5*200' \
+	"$(json '.limits[] | select(.zone == "account") | "\(.limit); \(.cost)"'): $(http_statuses \
+		5 /form -H 'Host: check.example' --data username=b)"
+tap_equal 'a ban is as long as listed' '2 refusals within 1m: banned for 15m, at most 1d: 900' \
+	"$(json '[.limits[] | select(.zone == "strict") | .ban][0]'): $(refused_twice)"
 tap_equal 'nothing is to be said about it' '' "$(limits 2>&1 >/dev/null)"
 tap_check 'as text there is a row for each' text_has \
-	'^a\.example, b\.example  = /login +no +login +5, then 1 per hour, refused requests count +path '
-tap_check 'as Markdown too' document_has '| a.example, b.example | /both/ | 100 per minute | header X-Api-Key, else client address | 2 | 429 | Retry-After, RateLimit, X-RateLimit |'
-tap_check 'where variables are shown' document_has '| a.example, b.example | /plan | by \$arg\_c; unless set 1, then 50 per second | client address | \$cost | 429 | Retry-After, RateLimit |'
+	'^a\.example, b\.example  = /login +all +no +login +5, then 1 per hour, refused requests count +path '
+tap_check 'as Markdown too' document_has '| a.example, b.example | /both/ | all | 100 per minute | header X-Api-Key, else client address | 2 | 429 | Retry-After, RateLimit, X-RateLimit | - |'
+tap_check 'where variables are shown' document_has '| a.example, b.example | /plan | all | by \$arg\_c; unless set 1, then 50 per second | client address | \$cost | 429 | Retry-After, RateLimit | - |'
+tap_check 'what a front asks about' document_has '| check.example | /api | GET, HEAD | 1000, then 100 per second | client address | 2 | 429 | Retry-After, RateLimit | - |'
+tap_check 'and bans' document_has '| check.example | = /strict | all | 1, then 1 per minute | client address | 1 | 429 | Retry-After, RateLimit | 2 refusals within 1m: banned for 15m, at most 1d |'
+tap_check 'and what is given back' document_has '| check.example | = /form | all | 3, then 1 per hour | form field username | 1, given back on 2xx | 429 | Retry-After, RateLimit | - |'
 tap_check 'which has a sentence' document_has \
 	'A request over a limit is answered with the status in its row.'
 tap_check 'and one on addresses' document_has 'IPv6 addresses count by their /64.'
