@@ -7,6 +7,7 @@
 
 WEIR=${WEIR:-$TESTBED_ROOT/build/weir}
 MILLION=1000000
+GRPC=127.0.0.1:8082
 
 body() {
 	local format="\$weir_address - \$remote_user [\$time_local] \"\$request\" \$status"
@@ -18,12 +19,20 @@ body() {
 	weir_address x-forwarded-for from=127.0.0.0/8;
 	weir_zone login key=\$weir_address capacity=3 rate=1/h;
 	weir_zone seen key=\$weir_address capacity=1 rate=1/h observe;
+	weir_zone strict key=\$weir_address capacity=1 rate=1/h;
+	weir_penalty strict refusals=2 within=1m ban=1h max=1h;
 	server {
 		listen $PORT;
+		listen $GRPC http2;
 		access_log $dir/combined;
 		access_log $dir/weir weir;
 		location /login { weir login; try_files /ok =404; }
 		location /seen { weir seen; try_files /ok =404; }
+		location /strict {
+			weir strict;
+			access_log $dir/strict weir;
+			try_files /ok =404;
+		}
 		location / { try_files /ok =404; }
 	}"
 }
@@ -39,6 +48,14 @@ junk_send() {
 	printf '%b' "$1" >&3
 	timeout 5 cat <&3 >/dev/null
 	exec 3>&-
+}
+
+# One passes, one is refused, the next is banned for it, and so is one of gRPC.
+bans_send() {
+	from 192.0.2.9 3 /strict
+	URL=http://$GRPC from 192.0.2.9 1 /strict --http2-prior-knowledge \
+		--header 'Content-Type: application/grpc'
+	wait_until 5 has_lines "$dir/strict" 4
 }
 
 has_lines() {
@@ -114,6 +131,7 @@ nginx_open
 dir=$NGINX_DIR
 nginx_start "$(body)"
 requests_send
+bans_send
 wait_until 5 has_lines "$dir/combined" 21
 nginx_stop
 
@@ -124,6 +142,12 @@ tap_check 'the refused of the combined format are those with 429' says \
 	'.requests == 21 and .refused == 6 and .would_be_refused == 0' "$dir/combined"
 tap_check 'of ours those it says, what is only observed apart' says \
 	'.refused == 6 and .would_be_refused == 2' "$dir/weir"
+tap_equal 'of gRPC too, where a refusal has status 200' '429 REFUSED, 429 BANNED, 200 BANNED' \
+	"$(sed -n 's/.*" \([0-9]*\) .* weir=\([A-Z]*\) .* retry_after=[0-9].*/\1 \2/p' "$dir/strict" |
+		paste -sd , | sed 's/,/, /g')"
+tap_check 'and of bans' says '.requests == 4 and .refused == 3 and
+	.zones == [{zone: "strict", requests: 4, refused: 3, would_be_refused: 0, refused_share: 0.75}]' \
+	"$dir/strict"
 tap_check 'by route' says '.routes[0] == {route: "/login", requests: 12, refused: 6,
 	would_be_refused: 0, refused_share: 0.5} and (.routes[] | select(.route == "/api/users/")
 	.requests == 5) and (.routes[] | select(.route == "-") .requests == 1)' "$dir/combined"
