@@ -14,7 +14,6 @@
 #define STATUS_REFUSED  429
 #define SECONDS_DIGITS  10 /* until the year 2286 */
 #define FRACTION_DIGITS 9
-#define IPV4_BITS       32
 #define OBSERVED_SUFFIX "_OBSERVED"
 
 const char *const access_lack_names[ACCESS_LACK_MAX] = {
@@ -103,9 +102,9 @@ static struct prefix client_of(const char *bytes, size_t size)
 	if (!prefix_parse(text, &told))
 		return client;
 	/* A zone's ipv6-prefix= may make it shorter. */
-	if (told.length < (told.family == WEIR_IPV4 ? IPV4_BITS : ACCESS_IPV6_BITS))
+	if (told.length < address_bits(told.family) && told.length < KEY_IPV6_PREFIX_DEFAULT)
 		return told;
-	address_normalise(told.family, told.address, ACCESS_IPV6_BITS, &client);
+	address_normalise(told.family, told.address, KEY_IPV6_PREFIX_DEFAULT, &client);
 	return client;
 }
 

@@ -12,7 +12,6 @@
 
 #include "text/address.h"
 
-#define ACCESS_IPV6_BITS 64   /* of IPv6 addresses that are one client, as the module has it */
 #define ACCESS_PATH_MAX  4096 /* what a longer request-target has beyond it is not looked at */
 #define ACCESS_TIME_SIZE 26   /* of "01/Dec/2026:17:35:03 +0000" */
 

@@ -6,6 +6,8 @@
 #include "cli/conf_files.h"
 #include "cli/nginx_conf.h"
 #include "cli/nginx_conf_limits.h"
+#include "text/address.h"
+#include "weir.h"
 
 #define CONF_DEFAULT "/etc/nginx/nginx.conf"
 
@@ -170,7 +172,7 @@ static void report_sentences(struct report *report, const struct nginx_limits *l
 			     const struct columns *columns)
 {
 	answer_tell(report, columns);
-	if (columns->by_address && limits->ipv6_prefix < 128)
+	if (columns->by_address && limits->ipv6_prefix < address_bits(WEIR_IPV6))
 		addresses_tell(report, limits->ipv6_prefix);
 }
 

@@ -47,16 +47,13 @@ static void report_answer(struct report *report, const struct answer *answer)
 }
 
 /* Counters are the slot's: they start anew where a key lost its place and came back. */
-static void report_slot(struct report *report, const struct zone_slot *slot)
+static void report_slot(struct report *report, const struct zone_slot *slot, uint64_t now_ns)
 {
-	uint64_t now_ns = monotonic_ns();
-
 	report_count(report, "passed", slot ? slot->passed : 0);
 	report_count(report, "refused", slot ? slot->refused : 0);
 	if (!slot)
 		return;
-	report_duration(report, "last_seen_ago",
-			now_ns > slot->last_seen_ns ? now_ns - slot->last_seen_ns : 0);
+	http_last_seen_report(report, slot->last_seen_ns, now_ns);
 	if (slot->label.kind == LABEL_ADDRESS)
 		report_flag(report, "is_peer", slot->label.is_peer != 0);
 }
@@ -78,7 +75,7 @@ static int key_show(const struct http_key *key, struct zone *zone, enum report_f
 	report_answer(report, &shown.answer);
 	http_ban_report(report, shown.offender.ban_left_ns);
 	report_count(report, "bans", shown.offender.bans);
-	report_slot(report, shown.slot);
+	report_slot(report, shown.slot, now_ns);
 	return report_finish(report);
 }
 

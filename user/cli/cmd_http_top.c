@@ -100,8 +100,7 @@ static void report_key(struct report *report, const struct http_top_row *row, ui
 	report_count(report, "refused", row->refused);
 	report_count(report, "remaining", row->remaining);
 	http_ban_report(report, row->ban_left_ns);
-	report_duration(report, "last_seen_ago",
-			now_ns > row->last_seen_ns ? now_ns - row->last_seen_ns : 0);
+	http_last_seen_report(report, row->last_seen_ns, now_ns);
 	report_end(report);
 }
 

@@ -83,7 +83,7 @@ static bool address_of(const char *text, const struct zone_identity *identity, s
 
 	if (!prefix_parse(text, &parsed))
 		return false;
-	least = parsed.family == WEIR_IPV4 ? 32 : identity->ipv6_prefix;
+	least = parsed.family == WEIR_IPV6 ? identity->ipv6_prefix : address_bits(WEIR_IPV4);
 	if (parsed.length < least)
 		return false;
 	address_normalise(parsed.family, parsed.address, identity->ipv6_prefix, ret);

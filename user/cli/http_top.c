@@ -10,9 +10,6 @@
 #include "http/zone_offenders.h"
 #include "http/zone_place.h"
 
-#define IPV4_BITS 32
-#define IPV6_BITS 128
-
 /* Who has a row already when the slots are gone through: hashes in order, none twice. */
 struct offenders {
 	uint64_t *hashes;
@@ -103,7 +100,7 @@ static bool label_names_address(const struct pass *pass, const struct slot_label
 
 	if (label->kind != LABEL_ADDRESS ||
 	    (label->family != WEIR_IPV4 && label->family != WEIR_IPV6) ||
-	    label->prefix_length > (label->family == WEIR_IPV4 ? IPV4_BITS : IPV6_BITS))
+	    label->prefix_length > address_bits(label->family))
 		return false;
 	memcpy(prefix.address, label->value, sizeof(prefix.address));
 	*ret = prefix;

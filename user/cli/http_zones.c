@@ -164,6 +164,11 @@ void http_hash_format(char *buf, size_t size, uint64_t hash)
 	snprintf(buf, size, "%016" PRIx64, hash);
 }
 
+void http_last_seen_report(struct report *report, uint64_t last_seen_ns, uint64_t now_ns)
+{
+	report_duration(report, "last_seen_ago", now_ns > last_seen_ns ? now_ns - last_seen_ns : 0);
+}
+
 void http_ban_report(struct report *report, uint64_t ban_left_ns)
 {
 	if (ban_left_ns)

@@ -53,6 +53,9 @@ void http_rule_report(struct report *report, const struct rule *rule);
 /* 16 digits. */
 void http_hash_format(char *buf, size_t size, uint64_t hash);
 
+/* last_seen_ago; a moment that is not yet is now. */
+void http_last_seen_report(struct report *report, uint64_t last_seen_ns, uint64_t now_ns);
+
 /* banned_for, null where it is not. */
 void http_ban_report(struct report *report, uint64_t ban_left_ns);
 

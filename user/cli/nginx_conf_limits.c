@@ -9,9 +9,8 @@
 #include "cli/nginx_conf_level.h"
 #include "cli/nginx_conf_use.h"
 #include "cli/nginx_conf_zone.h"
-#include "text/address.h"
-
-#define IPV6_PREFIX_DEFAULT 64
+#include "http/key.h"
+#include "weir.h"
 
 /* The limits in force on a level, which is the route's. */
 static void limits_add(struct conf_listing *listing, const struct conf_level *level,
@@ -164,7 +163,9 @@ static unsigned int ipv6_prefix_of(const struct nginx_directive *http)
 	const char *text = address ? conf_parameter_find(address, "ipv6-prefix") : NULL;
 	uint8_t length;
 
-	return text && prefix_length_parse(text, 128, &length) ? length : IPV6_PREFIX_DEFAULT;
+	return text && prefix_length_parse(text, address_bits(WEIR_IPV6), &length)
+		       ? length
+		       : KEY_IPV6_PREFIX_DEFAULT;
 }
 
 static void http_add(struct conf_listing *listing, const struct nginx_directive *block)
@@ -181,7 +182,7 @@ static void http_add(struct conf_listing *listing, const struct nginx_directive 
 
 int nginx_limits_list(const struct nginx_conf *conf, struct nginx_limits *ret)
 {
-	struct nginx_limits limits = {.ipv6_prefix = IPV6_PREFIX_DEFAULT};
+	struct nginx_limits limits = {.ipv6_prefix = KEY_IPV6_PREFIX_DEFAULT};
 	struct conf_listing listing = {.limits = &limits};
 	const struct nginx_directive *http = conf->first;
 

@@ -11,6 +11,9 @@
 
 #define KEY_SECRET_SIZE 16
 
+/* The bits of IPv6 addresses that are one source, unless something else is set. */
+#define KEY_IPV6_PREFIX_DEFAULT 64
+
 /* SipHash-2-4 (Aumasson and Bernstein, 2012) of size bytes. */
 uint64_t key_siphash(const uint8_t secret[KEY_SECRET_SIZE], const void *bytes, size_t size);
 

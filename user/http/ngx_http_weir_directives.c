@@ -5,12 +5,11 @@
 
 #define ANYWHERE (NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF)
 
-#define HELD_MAX_DEFAULT    1024
-#define HELD_MAX_MAX        1000000
-#define IPV6_PREFIX_DEFAULT 64
-#define REFUSAL_MIN         400
-#define REFUSAL_MAX         599
-#define JITTER_MAX_SEC      3600
+#define HELD_MAX_DEFAULT 1024
+#define HELD_MAX_MAX     1000000
+#define REFUSAL_MIN      400
+#define REFUSAL_MAX      599
+#define JITTER_MAX_SEC   3600
 
 ngx_int_t ngx_http_weir_from(ngx_str_t *word, ngx_array_t *prefixes, bool *trusts_unix)
 {
@@ -216,7 +215,7 @@ void *ngx_http_weir_create_main_conf(ngx_conf_t *cf)
 	    ngx_array_init(&conf->trusted, cf->pool, 4, sizeof(struct prefix)))
 		return NULL;
 	conf->held_max = NGX_CONF_UNSET;
-	conf->ipv6_prefix = IPV6_PREFIX_DEFAULT;
+	conf->ipv6_prefix = KEY_IPV6_PREFIX_DEFAULT;
 	return conf;
 }
 

@@ -27,14 +27,14 @@ static bool length_parse(const char *text, unsigned int max, uint8_t *ret)
 	return true;
 }
 
-static unsigned int family_bits(uint8_t family)
+unsigned int address_bits(uint8_t family)
 {
 	return family == WEIR_IPV4 ? IPV4_BITS : IPV6_BITS;
 }
 
 static bool has_bits_beyond_length(const struct prefix *prefix)
 {
-	for (unsigned int bit = prefix->length; bit < family_bits(prefix->family); bit++) {
+	for (unsigned int bit = prefix->length; bit < address_bits(prefix->family); bit++) {
 		if (prefix->address[bit / 8] & (0x80 >> bit % 8))
 			return true;
 	}
@@ -74,7 +74,7 @@ bool prefix_parse(const char *text, struct prefix *ret)
 	address[address_length] = '\0';
 	if (!address_parse(address, &prefix))
 		return false;
-	prefix.length = (uint8_t)family_bits(prefix.family);
+	prefix.length = (uint8_t)address_bits(prefix.family);
 	if (text[address_length] &&
 	    !length_parse(text + address_length + 1, prefix.length, &prefix.length))
 		return false;
@@ -91,7 +91,7 @@ void prefix_format(char *buf, size_t size, const struct prefix *prefix)
 	char address[INET6_ADDRSTRLEN];
 
 	inet_ntop(family, prefix->address, address, sizeof(address));
-	if (prefix->length == family_bits(prefix->family))
+	if (prefix->length == address_bits(prefix->family))
 		snprintf(buf, size, "%s", address);
 	else
 		snprintf(buf, size, "%s/%u", address, prefix->length);

@@ -17,6 +17,9 @@ struct prefix {
 	uint8_t address[16]; /* network order; IPv4 in the first four, the rest zero */
 };
 
+/* Of a whole address: 32, or 128. */
+unsigned int address_bits(uint8_t family);
+
 /* "192.0.2.1", "192.0.2.0/24", "2001:db8::/32". An IPv4 address mapped into IPv6 (RFC 4291
  * 2.5.5.2) is IPv4. False, with *ret left alone, for anything else: bits set beyond the length and
  * zones (fe80::1%eth0) among it. */
