@@ -195,7 +195,6 @@ static void an_option_given_once_was_given_one_time(void **state)
 	assert_string_equal(arguments.options[ROUTE].text, "/");
 	assert_int_equal(arguments.options[ALL].times, 1);
 	assert_int_equal(arguments.options[WEIGHT].times, 0);
-	assert_int_equal(arguments.operands[IFACE].times, 1);
 }
 
 static void no_option_is_given_more_often_than_there_is_room(void **state)

@@ -48,8 +48,8 @@ struct argument_spec {
 	const char *const *choices; /* of VALUE_CHOICE, ends with NULL */
 };
 
-/* Of one that was given several times, all but times and texts are the last's. The texts of an
- * operand that is many are in struct arguments. */
+/* Of one that was given several times, all but times and texts are the last's. Those two are of
+ * options; the words of an operand that is many are in struct arguments. */
 struct argument {
 	bool given;
 	const char *text; /* as typed */

@@ -17,7 +17,7 @@ static const struct argument_spec options[] = {
 	[CONF] = {.name = "conf",
 		  .value = "FILE",
 		  .summary = "nginx's configuration; the default is\n" CONF_DEFAULT,
-		  .kind = VALUE_TEXT},
+		  .kind = VALUE_FILE},
 	[MARKDOWN] = {.name = "markdown",
 		      .summary = "a table for the documentation of an API: what clients meet",
 		      .kind = VALUE_FLAG},

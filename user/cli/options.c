@@ -71,16 +71,6 @@ static int check_times(struct reading *reading, const struct argument_spec *spec
 	return 0;
 }
 
-static int text_keep(struct reading *reading, const struct argument_spec *spec, const char *title,
-		     const char *text, struct argument *ret)
-{
-	int err = argument_read(reading, spec, title, text, ret);
-
-	if (!err)
-		ret->texts[ret->times++] = text;
-	return err;
-}
-
 static int option_store(struct reading *reading, const struct argument_spec *spec,
 			const char *equals, struct argument *ret)
 {
@@ -103,7 +93,10 @@ static int option_store(struct reading *reading, const struct argument_spec *spe
 	if (!value)
 		return failure_set(reading->why, EINVAL, "cannot use '%s': its value %s is missing",
 				   title, spec->value);
-	return text_keep(reading, spec, title, value, ret);
+	if (argument_read(reading, spec, title, value, ret))
+		return -EINVAL;
+	ret->texts[ret->times++] = value;
+	return 0;
 }
 
 static int option_read(struct reading *reading, const char *word)
@@ -155,7 +148,7 @@ static int operand_read(struct reading *reading, const char *word)
 				   reading->command->name);
 	if (spec->many)
 		return rest_keep(reading, spec, word, &operands[reading->operands]);
-	return text_keep(reading, spec, spec->name, word, &operands[reading->operands++]);
+	return argument_read(reading, spec, spec->name, word, &operands[reading->operands++]);
 }
 
 static int word_read(struct reading *reading)
