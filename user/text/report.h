@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a command has to say, told field by field once and printed as JSON, text or
- * Markdown. Keys are JSON keys (snake_case). A report starts as an object; fields go into the
- * object opened last.
+/* What a command has to say, told field by field once and printed as JSON, text or Markdown. Keys
+ * are JSON keys (snake_case). A report starts as an object; fields go into the object opened
+ * last.
  *
  * No call fails on the spot: the first error (no memory, or -EINVAL for calls out of order, a key
  * given twice in one object, or one that is not UTF-8) is remembered, and report_print returns it
@@ -41,9 +41,9 @@ void report_row(struct report *report);
 void report_end(struct report *report);
 
 /* Prints one JSON document in one line, text (report_text.h) or Markdown (report_markdown.h, which
- * has no form for some), and flushes. 0, or -errno of the
- * report or of writing; then the report itself is printed whole or not at all, up to where
- * writing failed. Objects still open are -EINVAL. */
+ * has no form for some), and flushes. 0, or -errno of the report or of writing; then the report
+ * itself is printed whole or not at all, up to where writing failed. Objects still open are
+ * -EINVAL. */
 int report_print(const struct report *report, FILE *out);
 
 #endif

@@ -7,26 +7,6 @@
 #include "text/report_cell.h"
 #include "text/report_table.h"
 
-static bool is_container(const json_t *value)
-{
-	return json_is_object(value) || json_is_array(value);
-}
-
-static bool is_table(const json_t *list)
-{
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		const char *key;
-		json_t *member;
-
-		json_object_foreach(json_array_get(list, i), key, member)
-		{
-			if (is_container(member))
-				return false;
-		}
-	}
-	return json_is_array(list);
-}
-
 static void paragraph_write(const char *key, const json_t *value, FILE *out)
 {
 	struct cell cell;
@@ -55,10 +35,12 @@ int report_markdown_write(const json_t *root, FILE *out)
 		if (!is_first)
 			fputc('\n', out);
 		is_first = false;
-		if (!is_container(member))
+		if (!report_is_container(member))
 			paragraph_write(key, member, out);
+		else if (report_list_is_table(member))
+			err = report_table_write_markdown(member, out);
 		else
-			err = is_table(member) ? report_table_write_markdown(member, out) : -EINVAL;
+			err = -EINVAL;
 		if (err)
 			return err;
 	}

@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "text/report_cell.h"
@@ -31,9 +30,39 @@ struct table {
 	json_t *keys; /* the columns', which it holds; its values are null */
 };
 
+bool report_is_container(const json_t *value)
+{
+	return json_is_object(value) || json_is_array(value);
+}
+
+bool report_is_flat(const json_t *value)
+{
+	const char *key;
+	json_t *member;
+
+	json_object_foreach((json_t *)value, key, member)
+	{
+		if (report_is_container(member))
+			return false;
+	}
+	return json_is_object(value);
+}
+
+bool report_list_is_table(const json_t *value)
+{
+	for (size_t i = 0; i < json_array_size(value); i++) {
+		if (!report_is_flat(json_array_get(value, i)))
+			return false;
+	}
+	return json_array_size(value);
+}
+
+/* The label for row NULL. */
 static void cell_of_row(struct cell *ret, const struct column *column, const struct row *row)
 {
-	if (column->key)
+	if (!row)
+		cell_of_label(ret, column->label);
+	else if (column->key)
 		cell_of_value(ret, column->key, json_object_get(row->fields, column->key));
 	else
 		cell_of_text(ret, row->name);
@@ -101,7 +130,7 @@ static void column_measure(struct column *column, const struct table *table)
 	bool has[] = {[CELL_MISSING] = false, [CELL_NUMBER] = false, [CELL_TEXT] = false};
 	struct cell cell;
 
-	cell_of_label(&cell, column->label);
+	cell_of_row(&cell, column, NULL);
 	column->width = cell_width(&cell);
 	for (size_t i = 0; i < table->row_count; i++) {
 		cell_of_row(&cell, column, &table->rows[i]);
@@ -140,8 +169,7 @@ static int columns_collect(struct table *table, const char *name)
 	return 0;
 }
 
-/* The labels for row NULL. Padding waits for the next cell: a line has no
- * spaces at its end. */
+/* The labels for row NULL. Padding waits for the next cell: a line has no spaces at its end. */
 static void line_write(const struct table *table, const struct row *row, FILE *out)
 {
 	size_t gap = table->indent;
@@ -151,10 +179,7 @@ static void line_write(const struct table *table, const struct row *row, FILE *o
 		struct cell cell;
 		size_t padding;
 
-		if (row)
-			cell_of_row(&cell, column, row);
-		else
-			cell_of_label(&cell, column->label);
+		cell_of_row(&cell, column, row);
 		padding = column->width - cell_width(&cell);
 		fprintf(out, "%*s", (int)(gap + (column->is_number ? padding : 0)), "");
 		cell_write(&cell, out);
@@ -197,12 +222,9 @@ static void markdown_line_write(const struct table *table, const struct row *row
 	for (size_t i = 0; i < table->column_count; i++) {
 		struct cell cell;
 
-		if (row) {
-			cell_of_row(&cell, &table->columns[i], row);
-		} else {
-			cell_of_label(&cell, table->columns[i].label);
+		cell_of_row(&cell, &table->columns[i], row);
+		if (!row)
 			cell.own[0] = (char)toupper((unsigned char)cell.own[0]);
-		}
 		fputs("| ", out);
 		cell_write_markdown(&cell, out);
 		fputc(' ', out);

@@ -17,24 +17,6 @@ struct page {
 
 static void object_write(struct page *page, json_t *object, const char *skipped_key);
 
-static bool is_container(const json_t *value)
-{
-	return json_is_object(value) || json_is_array(value);
-}
-
-static bool is_flat_object(json_t *value)
-{
-	const char *key;
-	json_t *member;
-
-	json_object_foreach(value, key, member)
-	{
-		if (is_container(member))
-			return false;
-	}
-	return json_is_object(value);
-}
-
 static bool has_keys_of(json_t *object, json_t *other)
 {
 	const char *key;
@@ -56,20 +38,11 @@ static bool object_is_table(json_t *object)
 
 	json_object_foreach(object, name, member)
 	{
-		if (!is_flat_object(member) || !json_object_size(member) ||
+		if (!report_is_flat(member) || !json_object_size(member) ||
 		    !has_keys_of(member, first))
 			return false;
 	}
 	return first;
-}
-
-static bool list_is_table(const json_t *list)
-{
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		if (!is_flat_object(json_array_get(list, i)))
-			return false;
-	}
-	return json_array_size(list);
 }
 
 static void indent_write(const struct page *page)
@@ -111,8 +84,9 @@ static const char *heading_key_of(json_t *object)
 {
 	void *first = json_object_iter(object);
 
-	return first && !is_container(json_object_iter_value(first)) ? json_object_iter_key(first)
-								     : NULL;
+	return first && !report_is_container(json_object_iter_value(first))
+		       ? json_object_iter_key(first)
+		       : NULL;
 }
 
 static void item_write(struct page *page, json_t *item, size_t number)
@@ -160,9 +134,9 @@ static void headed_write(struct page *page, const char *key, json_t *value)
 
 static void member_write(struct page *page, const char *key, json_t *value)
 {
-	if (!is_container(value))
+	if (!report_is_container(value))
 		scalar_write(page, key, value);
-	else if (object_is_table(value) || list_is_table(value))
+	else if (object_is_table(value) || report_list_is_table(value))
 		table_write(page, key, value);
 	else
 		headed_write(page, key, value);
@@ -179,7 +153,7 @@ static void object_write(struct page *page, json_t *object, const char *skipped_
 	{
 		if (skipped_key && !strcmp(key, skipped_key))
 			continue;
-		if (before && (is_container(before) || is_container(member)))
+		if (before && (report_is_container(before) || report_is_container(member)))
 			fputc('\n', page->out);
 		member_write(page, key, member);
 		before = member;
