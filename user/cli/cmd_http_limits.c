@@ -141,7 +141,7 @@ static void report_limits(struct report *report, const struct nginx_limits *limi
 }
 
 /* Retry-After is one of the fields wherever there are any. */
-static void answer_tell(struct report *report, const struct columns *columns)
+static void report_answer(struct report *report, const struct columns *columns)
 {
 	const struct nginx_limit *first = columns->first;
 	const char *fields = columns->fields || !first ? NULL : first->fields;
@@ -159,7 +159,7 @@ static void answer_tell(struct report *report, const struct columns *columns)
 	report_string(report, "answer", sentence);
 }
 
-static void addresses_tell(struct report *report, unsigned int ipv6_prefix)
+static void report_addresses(struct report *report, unsigned int ipv6_prefix)
 {
 	char sentence[64];
 
@@ -171,13 +171,13 @@ static void addresses_tell(struct report *report, unsigned int ipv6_prefix)
 static void report_sentences(struct report *report, const struct nginx_limits *limits,
 			     const struct columns *columns)
 {
-	answer_tell(report, columns);
+	report_answer(report, columns);
 	if (columns->by_address && limits->ipv6_prefix < address_bits(WEIR_IPV6))
-		addresses_tell(report, limits->ipv6_prefix);
+		report_addresses(report, limits->ipv6_prefix);
 }
 
 /* What was not made out, and what a table for clients leaves out though they may come by it. */
-static void notices_print(const struct nginx_limits *limits, enum report_format format)
+static void notices_tell(const struct nginx_limits *limits, enum report_format format)
 {
 	size_t internal = 0;
 
@@ -194,7 +194,7 @@ static int limits_show(const struct nginx_limits *limits, enum report_format for
 	struct columns columns = columns_choose(limits, format);
 	struct report *report = report_new(format);
 
-	notices_print(limits, format);
+	notices_tell(limits, format);
 	report_limits(report, limits, &columns);
 	if (format == REPORT_MARKDOWN)
 		report_sentences(report, limits, &columns);

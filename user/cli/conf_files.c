@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ROOM_FIRST 4096
+
 /* A byte more than is taken, so that too much is seen. */
 static int stream_read(FILE *in, char **ret_text, size_t *ret_size)
 {
@@ -14,7 +16,7 @@ static int stream_read(FILE *in, char **ret_text, size_t *ret_size)
 	char *text = NULL;
 
 	while (size == room && size <= NGINX_CONF_BYTES_MAX) {
-		char *grown = realloc(text, room = room ? 2 * room : 4096);
+		char *grown = realloc(text, room = room ? 2 * room : ROOM_FIRST);
 
 		if (!grown) {
 			free(text);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/http_key.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 

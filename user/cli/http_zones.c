@@ -126,11 +126,10 @@ bool http_zone_is(const struct http_zone *zone, const struct argument *name,
 	return is_given(name, zone->zone) && is_given(instance, zone->instance);
 }
 
-int http_zone_unknown(struct failure *why)
+void http_zone_unknown(struct failure *why)
 {
 	failure_set(why, ENOENT, "there is no such zone");
 	failure_hint(why, "'weir http zones' lists them");
-	return -ENOENT;
 }
 
 void http_rule_format(char *buf, size_t size, const struct rule *rule)

@@ -41,8 +41,8 @@ void http_zones_free(struct http_zones *zones);
 bool http_zone_is(const struct http_zone *zone, const struct argument *name,
 		  const struct argument *instance);
 
-/* Says that there is none such. -ENOENT. */
-int http_zone_unknown(struct failure *why);
+/* Says that there is none such. */
+void http_zone_unknown(struct failure *why);
 
 /* "100,20/s" of buckets, "100,1m" of windows, as a zone's default= takes it. */
 void http_rule_format(char *buf, size_t size, const struct rule *rule);

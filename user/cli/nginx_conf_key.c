@@ -4,8 +4,10 @@
 #include <ctype.h>
 #include <string.h>
 
+#define NAME_SIZE 64 /* longer names have no words */
+
 /* The name of the variable that the text is and nothing else, or an empty one. */
-static void variable_name(char *buf, size_t size, const char *text)
+static void variable_name(char buf[NAME_SIZE], const char *text)
 {
 	bool braced = text[0] == '$' && text[1] == '{';
 	const char *name = text + (braced ? 2 : 1), *end = name;
@@ -15,8 +17,8 @@ static void variable_name(char *buf, size_t size, const char *text)
 		return;
 	while (isalnum((unsigned char)*end) || *end == '_')
 		end++;
-	if (!strcmp(end, braced ? "}" : "") && (size_t)(end - name) < size)
-		snprintf(buf, size, "%.*s", (int)(end - name), name);
+	if (!strcmp(end, braced ? "}" : "") && (size_t)(end - name) < NAME_SIZE)
+		snprintf(buf, NAME_SIZE, "%.*s", (int)(end - name), name);
 }
 
 /* The field of a weir_form_field that fills the variable, or NULL. */
@@ -27,6 +29,14 @@ static const char *form_field_of(const struct nginx_directive *http, const char 
 			return http->words[2];
 	}
 	return NULL;
+}
+
+/* What is behind the prefix, or NULL. */
+static const char *name_after(const char *prefix, const char *name)
+{
+	size_t length = strlen(prefix);
+
+	return strncmp(name, prefix, length) ? NULL : name + length;
 }
 
 /* "x_api_key" is the field X-Api-Key. */
@@ -51,10 +61,10 @@ void conf_key_write(FILE *out, const char *text, const struct nginx_directive *h
 		{"uri", "path"},
 		{"host", "host"},
 	};
-	const char *field = form_field_of(http, text);
-	char name[64];
+	const char *field = form_field_of(http, text), *rest;
+	char name[NAME_SIZE];
 
-	variable_name(name, sizeof(name), text);
+	variable_name(name, text);
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (!strcmp(name, words[i][0])) {
 			fputs(words[i][1], out);
@@ -63,20 +73,20 @@ void conf_key_write(FILE *out, const char *text, const struct nginx_directive *h
 	}
 	if (field)
 		fprintf(out, "form field %s", field);
-	else if (!strncmp(name, "http_", 5))
-		header_write(out, name + 5);
-	else if (!strncmp(name, "cookie_", 7))
-		fprintf(out, "cookie %s", name + 7);
-	else if (!strncmp(name, "arg_", 4))
-		fprintf(out, "argument %s", name + 4);
+	else if ((rest = name_after("http_", name)))
+		header_write(out, rest);
+	else if ((rest = name_after("cookie_", name)))
+		fprintf(out, "cookie %s", rest);
+	else if ((rest = name_after("arg_", name)))
+		fprintf(out, "argument %s", rest);
 	else
 		fputs(text, out);
 }
 
 bool conf_key_is_address(const char *text)
 {
-	char name[64];
+	char name[NAME_SIZE];
 
-	variable_name(name, sizeof(name), text);
+	variable_name(name, text);
 	return !strcmp(name, "weir_address");
 }
