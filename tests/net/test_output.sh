@@ -194,12 +194,12 @@ tap_check 'the manual has no findings' mandoc -T lint -W warning "$MANUAL"
 tap_check "nor has the module's" mandoc -T lint -W warning "$MODULE_MANUAL"
 directives=$(sed -n 's/^\t*{\?\(.*(\)\?ngx_string("\(weir[a-z_]*\)").*/\2/p; s/.*_VALUE("\(weir_[a-z_]*\)".*/\1/p' \
 	"$GLUE/ngx_http_weir_directives.c" | sort -u)
-tap_equal 'the module has its directives' 12 "$(wc -w <<<"$directives")"
+tap_equal 'the module has its directives' 17 "$(wc -w <<<"$directives")"
 for directive in $directives; do
 	tap_check "the module's manual has $directive" grep -q "^\.Ss $directive\b" "$MODULE_MANUAL"
 done
 variables=$(sed -n 's/.*ngx_string("\(weir_[a-z_]*\)").*/\1/p' "$GLUE/ngx_http_weir_variables.c")
-tap_equal 'and its variables' 7 "$(wc -w <<<"$variables")"
+tap_equal 'and its variables' 9 "$(wc -w <<<"$variables")"
 for variable in $variables; do
 	tap_check "the module's manual has \$$variable" grep -q "\$$variable\b" "$MODULE_MANUAL"
 done
