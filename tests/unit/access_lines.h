@@ -13,6 +13,8 @@
 #include "cli/access_line.h"
 #include "text/quantity.h"
 
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
 /* 1 December 2026, 17:35:03 UTC. */
 #define LOGGED_S  1796146503ULL
 #define LOGGED_NS (LOGGED_S * NS_PER_SECOND)

@@ -10,7 +10,7 @@
 #include "cli/nginx_conf_limits.h"
 #include "nginx_conf_made.h"
 
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 #define ZONE_A "weir_zone a key=$weir_address capacity=5 rate=1/s; "
 #define ZONE_B "weir_zone b key=$weir_address algorithm=fixed-window limit=100 per=60s; "

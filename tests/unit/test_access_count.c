@@ -7,8 +7,7 @@
 #include "access_lines.h"
 #include "cli/access_count.h"
 
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
-#define DEPTH         2
+#define DEPTH 2
 
 struct counting {
 	struct access_reader reader;
@@ -98,7 +97,7 @@ static const struct {
 static void a_route_is_a_paths_first_segments(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < LENGTH(routes); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
 		size_t size =
 			access_route_size(routes[i].path, strlen(routes[i].path), routes[i].depth);
 

@@ -117,7 +117,7 @@ static const struct {
 static void refused_is_429_or_what_weir_says_outside_quotes(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(outcomes) / sizeof(outcomes[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(outcomes); i++) {
 		struct access_line line = read_line(outcomes[i].text);
 
 		if (line.outcome != outcomes[i].outcome)
@@ -137,7 +137,7 @@ static const char *const clients[][2] = {
 static void an_address_is_the_source_it_counts_as(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(clients) / sizeof(clients[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(clients); i++) {
 		char text[256];
 
 		snprintf(text, sizeof(text), "%s - - " TIME " \"GET / HTTP/1.1\" 200 5",
@@ -158,7 +158,7 @@ static void a_client_without_an_address_has_none(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		char text[256];
 
 		snprintf(text, sizeof(text), "%s - - " TIME " \"GET / HTTP/1.1\" 200 5", names[i]);
@@ -198,7 +198,7 @@ static const char *const paths[][2] = {
 static void a_path_is_as_nginx_compares_it(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
 		assert_path(paths[i][0], paths[i][1]);
 }
 
@@ -237,7 +237,7 @@ static const struct {
 static void a_time_has_its_zones_offset(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
 		char text[256];
 
 		snprintf(text, sizeof(text), "192.0.2.1 - - [%s] \"GET / HTTP/1.1\" 200 5",
@@ -267,7 +267,7 @@ static const struct {
 static void msec_is_the_moment_where_it_is_one(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(moments) / sizeof(moments[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(moments); i++) {
 		char text[256];
 
 		snprintf(text, sizeof(text), WITH(" msec=%s"), moments[i].msec);
@@ -308,7 +308,7 @@ static const struct {
 static void what_is_no_line_of_an_access_log_lacks_something(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(junk) / sizeof(junk[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(junk); i++) {
 		struct access_line line, before;
 		enum access_lack lack;
 

@@ -78,7 +78,7 @@ static void requests_just_as_far_apart_as_the_rate_allows_pass(void **state)
 		      {"/login 1 1/min", 60000}};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
 		assert_int_equal(refused_of_requests(limits[i].limit, limits[i].apart_ms), 0);
 		assert_true(refused_of_requests(limits[i].limit, limits[i].apart_ms - 1) > 0);
 	}
@@ -115,7 +115,7 @@ static void a_limit_holds_for_the_paths_that_begin_with_its_own(void **state)
 	struct access_simulation simulation;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
 		start(&simulation, "/api/ 1 1/h");
 		refuses(&simulation, "192.0.2.1", paths[i].path, 200, 0);
 		if ((simulation.total.requests == 1) != paths[i].limited)
@@ -209,7 +209,7 @@ static void times_may_be_anywhere(void **state)
 	(void)state;
 	for (size_t first = 0; first < 3; first++) {
 		start(&simulation, "/ 1 1/s");
-		for (size_t i = first; i < sizeof(times_ns) / sizeof(times_ns[0]); i++) {
+		for (size_t i = first; i < ARRAY_SIZE(times_ns); i++) {
 			struct access_line line = request_of(times_ns[i]);
 
 			access_simulate(&simulation, &line);

@@ -13,7 +13,7 @@
 
 #include "cli/http_conf.h"
 
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 static int conf_open(void **state)
 {
@@ -179,10 +179,10 @@ static void in_a_directory_nothing_is_written_elsewhere(void **state)
 		"\n	scgi_temp_path \"/tmp/a b/scgi\";\n",
 	};
 
-	for (size_t i = 0; i < LENGTH(parts); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		assert_not_written(conf, parts[i]);
 	conf->directory = "/tmp/a b";
-	for (size_t i = 0; i < LENGTH(parts); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		assert_written(conf, parts[i]);
 }
 
@@ -222,7 +222,7 @@ static void zones_are_named_after_the_path_and_unlike_each_other(void **state)
 {
 	struct http_conf *conf = *state;
 
-	for (size_t i = 0; i < LENGTH(names); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		char text[HTTP_PREFIX_SIZE];
 
 		snprintf(text, sizeof(text), "%s 5 1/s", names[i][0]);
@@ -296,7 +296,7 @@ static void a_limit_that_says_anything_else_is_refused(void **state)
 
 	add(conf, "/taken 5 1/s");
 	before = *conf;
-	for (size_t i = 0; i < LENGTH(refused_limits); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(refused_limits); i++) {
 		struct failure why = {0};
 
 		if (!http_conf_add_limit(conf, refused_limits[i][0], &why))
@@ -367,7 +367,7 @@ static void places_are_taken_as_they_are(void **state)
 {
 	struct http_conf *conf = *state;
 
-	for (size_t i = 0; i < LENGTH(places); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		struct failure why;
 
 		assert_int_equal(http_conf_set_listen(conf, places[i], &why), 0);
@@ -431,7 +431,7 @@ static void a_place_that_says_anything_else_is_refused(void **state)
 	struct http_conf *conf = *state;
 	struct http_conf before = *conf;
 
-	for (size_t i = 0; i < LENGTH(refused_places); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(refused_places); i++) {
 		struct failure why;
 
 		if (!http_conf_set_listen(conf, refused_places[i], &why) ||

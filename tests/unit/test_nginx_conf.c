@@ -10,7 +10,7 @@
 
 #include "nginx_conf_made.h"
 
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Each word in brackets, blocks in braces: "[a][b]{[c]}". */
 static void directives_write(const struct nginx_directive *directive, FILE *out)
@@ -138,7 +138,7 @@ static void what_is_not_the_language_is_refused_with_its_line(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < LENGTH(cases); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		assert_refused(cases[i][0], cases[i][1]);
 }
 

@@ -100,7 +100,7 @@ static void a_server_has_its_names_or_what_it_listens_on(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < LENGTH(cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct nginx_limits limits;
 		char *text = NULL;
 

@@ -41,7 +41,7 @@ static void limits_are_in_words(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < LENGTH(cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct nginx_limits limits;
 		char zone[128];
 
@@ -73,7 +73,7 @@ static void keys_are_in_words_or_as_they_are(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < LENGTH(cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct nginx_limits limits;
 		char zone[160];
 
@@ -99,7 +99,7 @@ static void costs_and_what_is_given_back_are_told(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < LENGTH(cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct nginx_limits limits;
 
 		zone_limit_read("key=$uri capacity=5 rate=1/s", cases[i][0], &limits);
@@ -124,7 +124,7 @@ static void the_answer_is_what_the_level_says(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < LENGTH(cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct nginx_limits limits;
 		char *text = NULL;
 
@@ -211,7 +211,7 @@ static void a_zone_that_does_not_parse_is_shown_as_it_is(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < LENGTH(cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct nginx_limits limits;
 		char notice[128];
 
@@ -253,7 +253,7 @@ static void other_faults_have_a_notice_once(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < LENGTH(cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct nginx_limits limits;
 
 		limits_read(cases[i][0], &limits);
@@ -275,7 +275,7 @@ static void addresses_of_ipv6_are_cut_as_weir_address_says(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < LENGTH(cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct nginx_limits limits;
 
 		limits_read(cases[i].inside, &limits);
