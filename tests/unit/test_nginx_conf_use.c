@@ -246,6 +246,8 @@ static void other_faults_have_a_notice_once(void **state)
 		{"server { location / {\nweir_route /a; } }", "n:2: weir_route names no zone"},
 		{ZONE_A "\nweir_penalty a refusals=1; server { weir a; }",
 		 "n:2: the penalty cannot be read"},
+		{ZONE_A "\nweir_penalty a refusals=2k within=1s ban=1s max=1s; server { weir a; }",
+		 "n:2: refusals must be 1 to 1000"},
 		{"\nweir_zone a; server { location / { weir a; } location /b { weir a; } }",
 		 "n:2: zone 'a': it has no limit"},
 		{"weir_zone; weir_penalty; server { location {\nweir x; } }",

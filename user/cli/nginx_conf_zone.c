@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/nginx_conf_key.h"
+#include "http/offender.h"
 
 #define PARAMETERS_FIRST 2
 
@@ -242,28 +243,49 @@ void conf_zone_free(struct conf_zone *zone)
 	free(zone->per);
 }
 
-int conf_penalty_format(const struct nginx_directive *directive, char **ret, struct failure *why)
+static bool duration_find(const struct nginx_directive *directive, const char *name,
+			  uint64_t *ret_ns)
+{
+	const char *text = conf_parameter_find(directive, name);
+
+	return text && duration_parse(text, ret_ns);
+}
+
+static int penalty_read(const struct nginx_directive *directive, struct penalty *ret,
+			struct failure *why)
 {
 	const char *refusals = conf_parameter_find(directive, "refusals");
-	const char *const times[] = {conf_parameter_find(directive, "within"),
-				     conf_parameter_find(directive, "ban"),
-				     conf_parameter_find(directive, "max")};
-	char text[sizeof(times) / sizeof(times[0])][QUANTITY_TEXT_SIZE];
-	uint64_t count, ns;
-	bool good = refusals && count_parse(refusals, &count);
+	uint64_t count;
 
-	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
-		good = good && times[i] && duration_parse(times[i], &ns);
-		if (good)
-			duration_format(text[i], sizeof(text[i]), ns);
-	}
-	if (!good) {
-		*ret = conf_words_join(directive, PARAMETERS_FIRST, " ");
-		return *ret ? failure_set(why, EINVAL, "the penalty cannot be read")
-			    : failure_errno(why, ENOMEM);
-	}
-	if (asprintf(ret, "%" PRIu64 " refusals within %s: banned for %s, at most %s", count,
-		     text[0], text[1], text[2]) < 0)
-		return failure_errno(why, ENOMEM);
-	return 0;
+	if (!refusals || !count_parse(refusals, &count) || count > UINT32_MAX ||
+	    !duration_find(directive, "within", &ret->within_ns) ||
+	    !duration_find(directive, "ban", &ret->ban_ns) ||
+	    !duration_find(directive, "max", &ret->max_ns))
+		return failure_set(why, EINVAL, "the penalty cannot be read");
+	ret->refusals = (uint32_t)count;
+	return penalty_check(ret, why);
+}
+
+/* NULL without memory. */
+static char *penalty_format(const struct penalty *penalty)
+{
+	char within[QUANTITY_TEXT_SIZE], ban[QUANTITY_TEXT_SIZE], max[QUANTITY_TEXT_SIZE];
+	char *text = NULL;
+
+	duration_format(within, sizeof(within), penalty->within_ns);
+	duration_format(ban, sizeof(ban), penalty->ban_ns);
+	duration_format(max, sizeof(max), penalty->max_ns);
+	if (asprintf(&text, "%" PRIu32 " refusals within %s: banned for %s, at most %s",
+		     penalty->refusals, within, ban, max) < 0)
+		return NULL;
+	return text;
+}
+
+int conf_penalty_format(const struct nginx_directive *directive, char **ret, struct failure *why)
+{
+	struct penalty penalty;
+	int err = penalty_read(directive, &penalty, why);
+
+	*ret = err ? conf_words_join(directive, PARAMETERS_FIRST, " ") : penalty_format(&penalty);
+	return *ret ? err : failure_errno(why, ENOMEM);
 }

@@ -26,7 +26,7 @@ int conf_zone_read(const struct nginx_directive *directive, const struct nginx_d
 void conf_zone_free(struct conf_zone *zone);
 
 /* "10 refusals within 1m: banned for 15m, at most 1d" of a weir_penalty, to be freed. -ENOMEM;
- * -EINVAL with why as above, then the text is the directive's words. */
+ * -EINVAL or -ERANGE with why as above, then the text is the directive's words. */
 int conf_penalty_format(const struct nginx_directive *directive, char **ret, struct failure *why);
 
 /* The value of "name=" among a directive's words from the third on, or NULL. */
