@@ -7,14 +7,6 @@
 #include "http/zone_forget.h"
 #include "http/zone_offenders.h"
 
-static int key_reset(const struct http_key *key, struct zone *zone, enum report_format format);
-
-static const struct http_key_verb reset = {
-	.name = "reset",
-	.open = zone_file_open_writable,
-	.run = key_reset,
-};
-
 /* What a prefix has of the zone is known of address keys only. */
 static bool is_overflowed(struct zone *zone, const struct http_key *key)
 {
@@ -35,7 +27,7 @@ static int key_forget(const struct http_key *key, struct zone *zone,
 	if (zone_forget(zone, key->hash, monotonic_ns, ret_forgotten)) {
 		failure_set(&why, EAGAIN, "it was charged between each look and the change");
 		failure_hint(&why, "try again");
-		return http_key_failed(key, &reset, &why);
+		return http_key_failed(key, &why);
 	}
 	zone_offender_find(zone, key->hash, monotonic_ns(), ret_offender);
 	zone_ban_lift(zone, key->hash);
@@ -63,6 +55,12 @@ static int key_reset(const struct http_key *key, struct zone *zone, enum report_
 	report_count(report, "bans", offender.bans);
 	return report_finish(report);
 }
+
+static const struct http_key_verb reset = {
+	.name = "reset",
+	.open = zone_file_open_writable,
+	.run = key_reset,
+};
 
 static int run(const struct arguments *arguments)
 {

@@ -102,19 +102,18 @@ static bool key_find(struct http_key *key, const struct zone_header *header)
 	return true;
 }
 
-static int key_run(struct http_key *key, const struct arguments *arguments,
-		   const struct http_key_verb *verb)
+static int key_run(struct http_key *key, const struct arguments *arguments)
 {
 	struct zone_file *file = NULL;
 	struct failure why;
 	struct zone *zone;
 	int status;
 
-	if (verb->open(key->named->path, &file, &why))
-		return http_key_failed(key, verb, &why);
+	if (key->verb->open(key->named->path, &file, &why))
+		return http_key_failed(key, &why);
 	zone = zone_file_zone(file);
 	if (key_find(key, zone->header))
-		status = verb->run(key, zone, arguments->format);
+		status = key->verb->run(key, zone, arguments->format);
 	else
 		status = misuse(arguments->command,
 				"cannot use '%s' for zone '%s': its keys are addresses, IPv6 "
@@ -126,7 +125,7 @@ static int key_run(struct http_key *key, const struct arguments *arguments,
 
 int http_key_run(const struct arguments *arguments, const struct http_key_verb *verb)
 {
-	struct http_key key = {.text = arguments->operands[KEY].text};
+	struct http_key key = {.verb = verb, .text = arguments->operands[KEY].text};
 	struct http_zones zones = {0};
 	struct failure why;
 	int status;
@@ -135,15 +134,14 @@ int http_key_run(const struct arguments *arguments, const struct http_key_verb *
 		return failed(&why, "list the zones");
 	status = zone_choose(&zones, arguments, verb->name, &key.named);
 	if (!status)
-		status = key_run(&key, arguments, verb);
+		status = key_run(&key, arguments);
 	http_zones_free(&zones);
 	return status;
 }
 
-int http_key_failed(const struct http_key *key, const struct http_key_verb *verb,
-		    const struct failure *why)
+int http_key_failed(const struct http_key *key, const struct failure *why)
 {
-	return failed(why, "%s '%s' in zone '%s'", verb->name, key->text, key->named->zone);
+	return failed(why, "%s '%s' in zone '%s'", key->verb->name, key->text, key->named->zone);
 }
 
 void http_key_report(struct report *report, const struct http_key *key, const struct zone *zone)

@@ -11,12 +11,7 @@
 extern const struct argument_spec http_key_operands[];
 extern const struct argument_spec http_key_options[];
 
-struct http_key {
-	const struct http_zone *named;
-	const char *text; /* as typed */
-	uint64_t hash;
-	struct prefix address; /* of address zones */
-};
+struct http_key;
 
 struct http_key_verb {
 	const char *name; /* "show", for sentences */
@@ -25,12 +20,19 @@ struct http_key_verb {
 	int (*run)(const struct http_key *key, struct zone *zone, enum report_format format);
 };
 
+struct http_key {
+	const struct http_key_verb *verb; /* what is done to it */
+	const struct http_zone *named;
+	const char *text; /* as typed */
+	uint64_t hash;
+	struct prefix address; /* of address zones */
+};
+
 /* Does it to the key that the arguments name. An exit status. */
 int http_key_run(const struct arguments *arguments, const struct http_key_verb *verb);
 
-/* Fails with the sentence of a verb that did not come about. EXIT_FAILED. */
-int http_key_failed(const struct http_key *key, const struct http_key_verb *verb,
-		    const struct failure *why);
+/* Fails with the sentence of a key's verb that did not come about. EXIT_FAILED. */
+int http_key_failed(const struct http_key *key, const struct failure *why);
 
 /* Address or hash, zone and instance, into the object opened last. */
 void http_key_report(struct report *report, const struct http_key *key, const struct zone *zone);

@@ -42,7 +42,7 @@ static int word_add(struct nginx_directive *directive, char *word, struct failur
 	char **words = directive->words;
 
 	if (!(count & (count - 1))) /* full: room doubles */
-		words = realloc(words, (count ? 2 * count : 1) * sizeof(*words));
+		words = reallocarray(words, count ? 2 * count : 1, sizeof(*words));
 	if (!words) {
 		free(word);
 		return failure_errno(why, ENOMEM);
@@ -105,7 +105,7 @@ static int end_check(const struct conf_source *source, bool has_words, enum conf
 static int file_name_keep(struct reading *reading, const char *path, const char **ret)
 {
 	struct nginx_conf *conf = reading->conf;
-	char **files = realloc(conf->files, (conf->files_count + 1) * sizeof(*files));
+	char **files = reallocarray(conf->files, conf->files_count + 1, sizeof(*files));
 
 	if (!files)
 		return failure_errno(reading->why, ENOMEM);

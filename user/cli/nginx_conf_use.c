@@ -27,7 +27,7 @@ static bool has_notice(const struct nginx_limits *limits, const char *notice)
 static int notice_keep(struct nginx_limits *limits, char *notice)
 {
 	size_t count = limits->notices_count;
-	char **notices = realloc(limits->notices, (count + 1) * sizeof(*notices));
+	char **notices = reallocarray(limits->notices, count + 1, sizeof(*notices));
 
 	if (!notices) {
 		free(notice);
@@ -164,7 +164,7 @@ static struct nginx_limit *limit_new(struct conf_listing *listing)
 
 	if (!(count & (count - 1))) { /* full: room doubles */
 		size_t room = count ? 2 * count : 1;
-		struct nginx_limit *grown = realloc(limits->limits, room * sizeof(*grown));
+		struct nginx_limit *grown = reallocarray(limits->limits, room, sizeof(*grown));
 
 		if (!grown) {
 			listing->err = -ENOMEM;
