@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of directives, and those that are neither of zones (ngx_http_weir_zone_conf.c), limits
  * (ngx_http_weir_limit_conf.c) nor checks (ngx_http_weir_check_conf.c). */
+#include "http/key.h"
 #include "http/ngx_http_weir_conf.h"
 
 #define ANYWHERE (NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF)
