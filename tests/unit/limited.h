@@ -13,7 +13,6 @@ struct limited {
 	struct rule rule;
 	struct zone_slot slot;
 	struct log_cell cells[LIMITED_CELLS];
-	uint64_t cell; /* of a log: the one that its last charge is in */
 };
 
 static inline struct log_ring limited_ring(struct limited *limited)
@@ -46,8 +45,6 @@ static inline bool limited_take_log(struct limited *limited, uint64_t cost, uint
 		taken = log_take(&ring, &limited->rule, slot_read(&limited->slot), cost, now_ns,
 				 mode, &cell);
 	while (taken == LOG_MOVED);
-	if (taken == LOG_ADMITTED && cost)
-		limited->cell = cell;
 	return taken == LOG_ADMITTED;
 }
 
@@ -64,17 +61,13 @@ static inline bool limited_take(struct limited *limited, uint64_t cost, uint64_t
 	return taken.admitted;
 }
 
-/* cell is limited->cell of when it was taken. */
-static inline void limited_refund(struct limited *limited, uint64_t cost, uint64_t cell,
-				  uint64_t charged_ns, uint64_t now_ns)
+/* Not for logs. */
+static inline void limited_refund(struct limited *limited, uint64_t cost, uint64_t charged_ns,
+				  uint64_t now_ns)
 {
-	struct log_ring ring = limited_ring(limited);
 	uint64_t *state = &limited->slot.pair.state;
 
-	if (limited_is_log(limited))
-		log_give_back(&ring, limited->slot.pair, cell);
-	else
-		*state = rule_refund(&limited->rule, *state, cost, charged_ns, now_ns);
+	*state = rule_refund(&limited->rule, *state, cost, charged_ns, now_ns);
 }
 
 static inline struct answer limited_answer(struct limited *limited, uint64_t cost, uint64_t now_ns)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Charges given back, beside the world in which they were never made. */
+/* Charges given back, beside the world in which they were never made. Logs have no such refund. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,11 +35,11 @@ static uint64_t remaining(struct limited *limited, uint64_t now_ns)
 static void a_charge_alone_is_given_back_whole(void **state)
 {
 	(void)state;
-	for (unsigned int algorithm = 0; algorithm < ALGORITHM_MAX; algorithm++) {
+	for (unsigned int algorithm = 0; algorithm < ALGORITHM_SLIDING_LOG; algorithm++) {
 		struct limited limited = made_of(algorithm, 10);
 
 		assert_true(limited_take(&limited, 3, START, TAKE_CHARGE));
-		limited_refund(&limited, 3, limited.cell, START, START + SECOND / 4);
+		limited_refund(&limited, 3, START, START + SECOND / 4);
 		assert_int_equal(remaining(&limited, START + SECOND / 4), 10);
 		assert_true(limited_is_full(&limited, START + SECOND / 4));
 	}
@@ -53,7 +53,7 @@ static void a_bucket_has_what_it_had_before_the_charge(void **state)
 	limited_take(&limited, 5, START, TAKE_CHARGE);
 	limited_take(&limited, 3, START, TAKE_CHARGE);
 	assert_int_equal(remaining(&limited, START + SECOND), 3);
-	limited_refund(&limited, 3, 0, START, START + SECOND);
+	limited_refund(&limited, 3, START, START + SECOND);
 	assert_int_equal(remaining(&limited, START + SECOND), 5);
 }
 
@@ -64,7 +64,7 @@ static void a_bucket_gives_back_nothing_that_was_refilled(void **state)
 	(void)state;
 	limited_take(&limited, 3, START, TAKE_CHARGE);
 	limited_take(&limited, 7, START + 3 * SECOND, TAKE_CHARGE);
-	limited_refund(&limited, 3, 0, START, START + 3 * SECOND);
+	limited_refund(&limited, 3, START, START + 3 * SECOND);
 	assert_int_equal(remaining(&limited, START + 3 * SECOND), 3);
 }
 
@@ -77,7 +77,7 @@ static void a_window_gives_back_what_the_window_before_counts(void **state)
 	limited_take(&limited, 4, START, TAKE_CHARGE);
 	limited_take(&limited, 2, START + 12 * SECOND, TAKE_CHARGE);
 	assert_int_equal(remaining(&limited, START + 15 * SECOND), 3);
-	limited_refund(&limited, 6, 0, START, START + 15 * SECOND);
+	limited_refund(&limited, 6, START, START + 15 * SECOND);
 	assert_int_equal(remaining(&limited, START + 15 * SECOND), 6);
 }
 
@@ -89,12 +89,12 @@ static void a_window_that_is_over_gives_back_nothing(void **state)
 	(void)state;
 	limited_take(&fixed, 6, START, TAKE_CHARGE);
 	limited_take(&fixed, 7, START + 10 * SECOND, TAKE_CHARGE);
-	limited_refund(&fixed, 6, 0, START, START + 10 * SECOND);
+	limited_refund(&fixed, 6, START, START + 10 * SECOND);
 	assert_int_equal(remaining(&fixed, START + 10 * SECOND), 3);
 
 	limited_take(&sliding, 6, START, TAKE_CHARGE);
 	limited_take(&sliding, 7, START + 20 * SECOND, TAKE_CHARGE);
-	limited_refund(&sliding, 6, 0, START, START + 20 * SECOND);
+	limited_refund(&sliding, 6, START, START + 20 * SECOND);
 	assert_int_equal(remaining(&sliding, START + 20 * SECOND), 3);
 }
 
@@ -105,7 +105,7 @@ static void a_charge_from_the_future_is_not_given_back(void **state)
 		struct limited limited = made_of(algorithm, 10);
 
 		limited_take(&limited, 10, START, TAKE_CHARGE);
-		limited_refund(&limited, 10, 0, START + 1, START);
+		limited_refund(&limited, 10, START + 1, START);
 		assert_int_equal(remaining(&limited, START), 0);
 	}
 }
@@ -119,7 +119,7 @@ static void no_more_is_given_back_than_is_owed(void **state)
 			struct limited limited = made_of(algorithm, 10);
 
 			limited_take(&limited, owed, START, TAKE_CHARGE);
-			limited_refund(&limited, 3, 0, START, START);
+			limited_refund(&limited, 3, START, START);
 			assert_int_equal(remaining(&limited, START), 10);
 		}
 	}
@@ -171,7 +171,6 @@ static uint64_t after_what_was_owed_before(const struct rule *rule, uint64_t bef
 struct charge {
 	uint64_t at_ns;
 	uint64_t cost;
-	uint64_t cell;
 	uint64_t before;
 	bool is_over; /* refunded, or may not be */
 	bool was_refunded;
@@ -207,7 +206,6 @@ static bool run_take(struct run *run, uint64_t cost, enum take_mode mode)
 		charge.is_over = true;
 		charge.cost = mode == TAKE_CHARGE_REFUSED && cost ? left : 0;
 	}
-	charge.cell = run->real.cell;
 	return run_charge(run, charge);
 }
 
@@ -245,25 +243,11 @@ static bool run_refund(struct run *run, struct charge *charge)
 
 	charge->is_over = true;
 	charge->was_refunded = true;
-	if (limited_is_log(&run->real))
-		limited_refund(&run->real, charge->cost, charge->cell, charge->at_ns, run->now_ns);
-	else
-		*state = run->refunding(&run->real.rule, charge->before, *state, charge->cost,
-					charge->at_ns, run->now_ns);
+	*state = run->refunding(&run->real.rule, charge->before, *state, charge->cost,
+				charge->at_ns, run->now_ns);
 	if (!algorithm_is_window(run->real.rule.algorithm) && run->refunding == as_shipped)
 		assert_given_back(run, charge, had, remaining(&run->real, run->now_ns));
 	return run_replay(run);
-}
-
-/* A cell is used once, whether its charge was refunded or not. */
-static bool ring_is_used_up(const struct run *run)
-{
-	size_t cells = 0;
-
-	for (size_t i = 0; i < run->count; i++)
-		cells += run->charges[i].cost &&
-			 run->charges[i].at_ns + 1000 + run->real.rule.rate.period_ns > run->now_ns;
-	return cells >= LIMITED_CELLS;
 }
 
 static bool run_is_right(struct run *run)
@@ -274,8 +258,7 @@ static bool run_is_right(struct run *run)
 	if (!algorithm_is_window(run->real.rule.algorithm))
 		return real.remaining <= without.remaining &&
 		       real.reset_after_ns >= without.reset_after_ns;
-	return !memcmp(&real, &without, sizeof(real)) ||
-	       (limited_is_log(&run->real) && ring_is_used_up(run) && !real.remaining);
+	return !memcmp(&real, &without, sizeof(real));
 }
 
 static struct limited random_limited(uint64_t *seed, unsigned int algorithm)
@@ -342,11 +325,11 @@ static bool runs_are_right(unsigned int algorithm, refunding refunding)
 	return true;
 }
 
-/* A bucket has that much room or less, windows and logs exactly that much. */
+/* A bucket has that much room or less, windows exactly that much. */
 static void never_more_room_than_without_the_refunded_charges(void **state)
 {
 	(void)state;
-	for (unsigned int algorithm = 0; algorithm < ALGORITHM_MAX; algorithm++)
+	for (unsigned int algorithm = 0; algorithm < ALGORITHM_SLIDING_LOG; algorithm++)
 		assert_true(runs_are_right(algorithm, as_shipped));
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Charges given back in a zone, where others have been in the meantime. */
+/* Charges given back in a zone, where others have been in the meantime: of all but logs. */
 #include "zone_made.h"
 
 #include <pthread.h>
@@ -30,7 +30,7 @@ static uint64_t told_remaining(const struct zone_charge *charge)
 static void a_refund_leaves_room_for_another(void **state)
 {
 	(void)state;
-	for (int algorithm = 0; algorithm < ALGORITHM_MAX; algorithm++) {
+	for (int algorithm = 0; algorithm < ALGORITHM_SLIDING_LOG; algorithm++) {
 		struct rule rule = made_rule_of((enum algorithm)algorithm, LIMIT);
 		struct zone_charge charge;
 		struct zone zone;
@@ -64,7 +64,7 @@ static void a_refunded_request_stays_counted_as_passed(void **state)
 static void a_request_charged_later_keeps_its_charge(void **state)
 {
 	(void)state;
-	for (int algorithm = 0; algorithm < ALGORITHM_MAX; algorithm++) {
+	for (int algorithm = 0; algorithm < ALGORITHM_SLIDING_LOG; algorithm++) {
 		struct rule rule = made_rule_of((enum algorithm)algorithm, LIMIT);
 		struct zone_charge first, second;
 		struct zone zone;
@@ -103,7 +103,7 @@ static void a_refund_is_told_as_of_its_own_moment(void **state)
 static void what_was_not_charged_changes_nothing(void **state)
 {
 	(void)state;
-	for (int algorithm = 0; algorithm < ALGORITHM_MAX; algorithm++) {
+	for (int algorithm = 0; algorithm < ALGORITHM_SLIDING_LOG; algorithm++) {
 		struct rule rule = made_rule_of((enum algorithm)algorithm, LIMIT);
 		struct zone_charge look, refused;
 		struct slot_pair pair;
@@ -123,33 +123,6 @@ static void what_was_not_charged_changes_nothing(void **state)
 	}
 }
 
-static void take_and_refund_at_once(struct zone *zone, unsigned int times)
-{
-	while (times--) {
-		struct zone_charge charge = taken(zone, 1, 1);
-
-		zone_refund(&charge, made_clock);
-	}
-}
-
-/* A ring of as many cells as the limit, which is ten seconds long. */
-static void a_logs_refunds_fill_its_ring_behind_a_charge_that_counts(void **state)
-{
-	struct rule rule = made_rule_of(ALGORITHM_SLIDING_LOG, LIMIT);
-	struct zone zone;
-
-	(void)state;
-	made_zone(&zone, 64, &rule, 1);
-	take_and_refund_at_once(&zone, 10 * LIMIT);
-	assert_int_equal(made_remaining(&zone, 1), LIMIT);
-	taken(&zone, 1, 1);
-	take_and_refund_at_once(&zone, LIMIT - 1);
-	assert_int_equal(made_take(&zone, 1, 1), ZONE_REFUSED);
-	made_now_ns += LIMIT * NS_PER_SEC;
-	assert_int_equal(made_remaining(&zone, 1), LIMIT);
-	made_free(&zone);
-}
-
 /* A limit that is the request's own: the same algorithm, twice as much. */
 static struct zone_charge charge_under_another_rule(struct zone *zone, uint64_t number)
 {
@@ -162,12 +135,10 @@ static struct zone_charge charge_under_another_rule(struct zone *zone, uint64_t 
 	return charge;
 }
 
-/* A log has each charge by itself, whatever the rule. */
-static void under_another_rule_a_charge_stays_but_in_a_log(void **state)
+static void under_another_rule_a_charge_stays(void **state)
 {
 	(void)state;
-	for (int algorithm = 0; algorithm < ALGORITHM_MAX; algorithm++) {
-		uint64_t kept = algorithm == ALGORITHM_SLIDING_LOG ? 1 : 4;
+	for (int algorithm = 0; algorithm < ALGORITHM_SLIDING_LOG; algorithm++) {
 		struct rule rule = made_rule_of((enum algorithm)algorithm, LIMIT);
 		struct zone_charge charge, other;
 		struct zone zone;
@@ -177,7 +148,7 @@ static void under_another_rule_a_charge_stays_but_in_a_log(void **state)
 		other = charge_under_another_rule(&zone, 1);
 		assert_true(zone_take_all(&other, 1, made_clock));
 		zone_refund(&charge, made_clock);
-		assert_int_equal(told_remaining(&charge), 2 * LIMIT - kept);
+		assert_int_equal(told_remaining(&charge), 2 * LIMIT - 4);
 		made_free(&zone);
 	}
 }
@@ -192,7 +163,7 @@ static void fill_all_places_but_one(struct zone *zone)
 static void another_key_in_the_slot_keeps_its_charges(void **state)
 {
 	(void)state;
-	for (int algorithm = 0; algorithm < ALGORITHM_MAX; algorithm++) {
+	for (int algorithm = 0; algorithm < ALGORITHM_SLIDING_LOG; algorithm++) {
 		struct rule rule = made_rule_of((enum algorithm)algorithm, LIMIT);
 		struct zone_charge charge, other;
 		struct zone zone;
@@ -214,7 +185,7 @@ static void another_key_in_the_slot_keeps_its_charges(void **state)
 static void a_key_that_came_back_to_its_slot_keeps_its_charges(void **state)
 {
 	(void)state;
-	for (int algorithm = 0; algorithm < ALGORITHM_MAX; algorithm++) {
+	for (int algorithm = 0; algorithm < ALGORITHM_SLIDING_LOG; algorithm++) {
 		struct rule rule = made_rule_of((enum algorithm)algorithm, LIMIT);
 		struct zone_charge charge, other;
 		struct zone zone;
@@ -306,7 +277,7 @@ static uint64_t remaining_after_a_crossed_refund(enum algorithm algorithm,
 static void a_charge_in_the_middle_of_a_refund_is_not_lost(void **state)
 {
 	(void)state;
-	for (int algorithm = 0; algorithm < ALGORITHM_MAX; algorithm++)
+	for (int algorithm = 0; algorithm < ALGORITHM_SLIDING_LOG; algorithm++)
 		assert_int_equal(remaining_after_a_crossed_refund(algorithm, zone_refund),
 				 LIMIT - 1);
 	/* It is, where the slot is stored to without a look. */
@@ -395,19 +366,6 @@ static void threads_that_refund_leave_owed_what_they_kept(void **state)
 	}
 }
 
-/* A cell that was given back is in the way until those before it are over. */
-static void threads_that_refund_never_admit_more_than_a_log(void **state)
-{
-	struct rule rule = made_rule_of(ALGORITHM_SLIDING_LOG, 2 * THREADS);
-	struct zone zone;
-
-	(void)state;
-	made_zone(&zone, 64, &rule, 1);
-	crowd_run(&zone, 0);
-	assert_in_range(crowd.kept, 1, 2 * THREADS);
-	made_free(&zone);
-}
-
 static void threads_that_refund_never_admit_more_than_the_refill(void **state)
 {
 	struct rule rule = made_rule_of(ALGORITHM_TOKEN_BUCKET, 2 * THREADS);
@@ -429,8 +387,7 @@ int main(void)
 		cmocka_unit_test(a_request_charged_later_keeps_its_charge),
 		cmocka_unit_test(a_refund_is_told_as_of_its_own_moment),
 		cmocka_unit_test(what_was_not_charged_changes_nothing),
-		cmocka_unit_test(a_logs_refunds_fill_its_ring_behind_a_charge_that_counts),
-		cmocka_unit_test(under_another_rule_a_charge_stays_but_in_a_log),
+		cmocka_unit_test(under_another_rule_a_charge_stays),
 		cmocka_unit_test(another_key_in_the_slot_keeps_its_charges),
 		cmocka_unit_test(a_key_that_came_back_to_its_slot_keeps_its_charges),
 		cmocka_unit_test(an_overflow_charge_is_given_back_where_nobody_was_charged_since),
@@ -438,7 +395,6 @@ int main(void)
 		cmocka_unit_test(a_charge_in_the_middle_of_a_refund_is_not_lost),
 		cmocka_unit_test(a_refund_that_always_loses_the_race_gives_up),
 		cmocka_unit_test(threads_that_refund_leave_owed_what_they_kept),
-		cmocka_unit_test(threads_that_refund_never_admit_more_than_a_log),
 		cmocka_unit_test(threads_that_refund_never_admit_more_than_the_refill),
 	};
 

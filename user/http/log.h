@@ -33,10 +33,9 @@ enum log_taken { LOG_ADMITTED, LOG_REFUSED, LOG_MOVED };
 enum log_taken log_take(const struct log_ring *ring, const struct rule *rule, struct slot_pair seen,
 			uint64_t cost, uint64_t now_ns, enum take_mode mode, uint64_t *ret_cell);
 
-/* Takes back what log_take charged, at once or when a request's outcome is known; nothing where the
- * cell is no longer the one it wrote. The cell stays in the ring until those before it are over: a
- * ring of no more cells than the limit is full after that many requests, given back or not, while
- * the oldest of them counts. */
+/* Takes back what log_take charged; nothing where the cell is no longer the one it wrote. The cell
+ * stays in the ring until those before it are over: for races lost at once, not for requests whose
+ * outcome is known later. */
 void log_give_back(const struct log_ring *ring, struct slot_pair seen, uint64_t cell);
 
 void log_answer(const struct log_ring *ring, const struct rule *rule, struct slot_pair seen,

@@ -139,21 +139,31 @@ char *ngx_http_weir_limit(ngx_conf_t *cf, ngx_command_t *command, void *opaque)
 	return NGX_CONF_OK;
 }
 
-/* What each algorithm takes. */
+/* What each algorithm takes; NULL where all is well. */
+static const char *limit_fault(const ngx_http_weir_limit_t *limit)
+{
+	const ngx_http_weir_zone_t *zone = limit->zone;
+	const struct rule *rule = &zone->settings.main;
+
+	if (!zone->defined)
+		return "is not defined";
+	if (limit->hold_given && algorithm_is_window(rule->algorithm))
+		return "is of windows, which hold nothing back: no \"delay=\" or \"nodelay\"";
+	if (limit->refund_on && rule->algorithm == ALGORITHM_SLIDING_LOG)
+		return "is a log, which gives back too late: take \"algorithm=sliding-window\", "
+		       "which is exact, for \"refund-on=\"";
+	if (!limit->cost && !zone->capacity && limit->fixed_cost > rule->capacity)
+		return "has less capacity than the cost of one request";
+	if (limit->may_hold && !zone->capacity && limit->burst > rule->capacity)
+		return "has less capacity than \"delay=\"";
+	return NULL;
+}
+
 static char *limit_check(ngx_conf_t *cf, ngx_http_weir_limit_t *limit)
 {
 	const ngx_http_weir_zone_t *zone = limit->zone;
-	const char *fault = NULL;
+	const char *fault = limit_fault(limit);
 
-	if (!zone->defined)
-		fault = "is not defined";
-	else if (limit->hold_given && algorithm_is_window(zone->settings.main.algorithm))
-		fault = "is of windows, which hold nothing back: no \"delay=\" or \"nodelay\"";
-	else if (!limit->cost && !zone->capacity &&
-		 limit->fixed_cost > zone->settings.main.capacity)
-		fault = "has less capacity than the cost of one request";
-	else if (limit->may_hold && !zone->capacity && limit->burst > zone->settings.main.capacity)
-		fault = "has less capacity than \"delay=\"";
 	if (!fault) {
 		if (!limit->hold_given)
 			limit->may_hold = zone->settings.main.algorithm == ALGORITHM_LEAKY_BUCKET;

@@ -2,6 +2,8 @@
 /* What works and is likely a mistake: warnings of nginx -t. */
 #include "http/ngx_http_weir_conf.h"
 
+#define REFUND_LOSS_FELT_NS 10000000000ULL
+
 /* Not in every nginx. */
 extern ngx_module_t ngx_http_rewrite_module __attribute__((weak));
 
@@ -141,21 +143,25 @@ static void lint_chosen(ngx_conf_t *cf, const ngx_array_t *limits)
 	}
 }
 
-/* A refunded cell stays in the ring until those before it have ended (log.h). */
+/* A bucket that yields a unit within the time of some responses: what it yields meanwhile is not
+ * given back (rule_refund), so that many successes at once run it dry. */
+static bool keeps_refunds(const struct rule *rule)
+{
+	return !algorithm_is_window(rule->algorithm) &&
+	       rule->rate.period_ns / rule->rate.count < REFUND_LOSS_FELT_NS;
+}
+
 static void lint_refunds(ngx_conf_t *cf, const ngx_array_t *limits)
 {
 	const ngx_http_weir_limit_t *limit = limits->elts;
 
 	for (ngx_uint_t i = 0; i < limits->nelts; i++) {
-		const struct zone_settings *settings = &limit[i].zone->settings;
-
-		if (limit[i].refund_on && settings->main.algorithm == ALGORITHM_SLIDING_LOG &&
-		    settings->cells_per_slot < 2 * settings->main.capacity)
-			ngx_log_error(NGX_LOG_WARN, cf->log, 0,
-				      "zone \"%V\" is a log that refunds fill: give it a \"max=\" "
-				      "of several times its limit in %V:%ui",
-				      &limit[i].zone->name, &limit[i].place.file,
-				      limit[i].place.line);
+		if (!limit[i].refund_on || !keeps_refunds(&limit[i].zone->settings.main))
+			continue;
+		ngx_log_error(NGX_LOG_WARN, cf->log, 0,
+			      "zone \"%V\" is a bucket of over 6/min, which keeps part of each "
+			      "refund, as \"algorithm=sliding-window\" does not, in %V:%ui",
+			      &limit[i].zone->name, &limit[i].place.file, limit[i].place.line);
 	}
 }
 

@@ -26,20 +26,6 @@ static bool slot_is_anothers(const struct zone_charge *charge, struct slot_pair 
 	return (seen.tag ^ charge->pair.tag) & ~SLOT_RULE_MASK;
 }
 
-/* The cell is its own charge's under any rule, and no other's. */
-static void refund_log(struct zone_charge *charge, zone_clock clock)
-{
-	struct log_ring ring = zone_ring_of(charge->zone, charge->slot);
-	struct slot_pair seen;
-
-	log_give_back(&ring, charge->before, charge->cell);
-	seen = slot_read(charge->slot);
-	if (slot_is_anothers(charge, seen))
-		charge_told_gone(charge, clock());
-	else
-		charge_told(charge, seen, clock());
-}
-
 /* The slot with the charge given back. Under another rule a charge's unit is another, and nobody
  * knows how much of it is left: it stays. */
 static struct slot_pair pair_refunded(const struct zone_charge *charge, struct slot_pair seen,
@@ -79,10 +65,6 @@ void zone_refund(struct zone_charge *charge, zone_clock clock)
 		return;
 	if (charge->status == ZONE_OVERFLOW_PASSED)
 		zone_charge_give_back(charge);
-	else if (charge->status != ZONE_PASSED || !charge->slot)
-		return;
-	else if (charge->zone->main.algorithm == ALGORITHM_SLIDING_LOG)
-		refund_log(charge, clock);
-	else
+	else if (charge->status == ZONE_PASSED && charge->slot)
 		refund_slot(charge, clock);
 }
