@@ -60,7 +60,7 @@ tap_check 'nor by any other' same_workers
 tap_equal 'and what is right is answered' 200 \
 	"$(wait_until 5 test "$(http_status '/seen?fine')" = 200 && echo 200)"
 tap_equal 'all kinds of decision were among them' \
-	'DELAYED OVERFLOW PASSED REFUSED REFUSED_OBSERVED' \
+	'BANNED DELAYED OVERFLOW PASSED REFUSED REFUSED_OBSERVED' \
 	"$(cut -d' ' -f1 "$NGINX_DIR/access" | sort -u | grep -vx -e - -e DELAYED_OBSERVED \
 		-e OVERFLOW_OBSERVED | xargs)"
 nginx_stop
