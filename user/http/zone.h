@@ -178,9 +178,9 @@ void zone_refuse(struct zone_charge *charges, size_t count, size_t refusing);
 
 /* Gives back what a passed charge took, now that the request's outcome is known; once. As much as
  * rule_refund does; nothing where the slot is another key's by now, or under another rule; of an
- * overflow's words only where nobody has moved them since. Not for logs: a cell given back is of use
- * only once those before it are over. The request stays counted as passed. zone_answer tells what
- * there is afterwards; of overflow, what there was before. */
+ * overflow's words only where nobody has moved them since. Not for logs: a cell given back is of
+ * use only once those before it are over. The request stays counted as passed. zone_answer tells
+ * what there is afterwards; of overflow, what there was before. */
 void zone_refund(struct zone_charge *charge, zone_clock clock);
 
 /* What a client is told about a charge. */
