@@ -166,7 +166,7 @@ ngx_int_t ngx_http_weir_refuse(ngx_http_request_t *r, ngx_http_weir_decision_t *
 		return (ngx_int_t)decision->conf->status;
 	/* No 100 is sent, so whether a body follows is the client's choice: only a new connection
 	 * is in step for sure (RFC 9110, 10.1.1). */
-	if (r->headers_in.expect) {
+	if (r->headers_in.expect && !r->request_body) {
 		r->expect_tested = 1;
 		r->keepalive = 0;
 	}
