@@ -31,6 +31,8 @@ body() {
 	weir_zone wide key=\$weir_address capacity=1000 rate=1/d entries=1k;
 	weir_zone banning key=\$weir_address capacity=1 rate=1/d entries=1k;
 	weir_penalty banning refusals=1 within=60s ban=1h max=1h;
+	weir_zone barred key=\$login_name key=\$weir_address capacity=1 rate=1/d entries=1k;
+	weir_penalty barred refusals=1 within=60s ban=1h max=1h penalty-any-key;
 	log_format names '\$uri [\$login_name] \$status \$weir_status';
 	proxy_http_version 1.1;
 	proxy_pass_header Server;
@@ -59,6 +61,7 @@ body() {
 		location /slow { weir long; weir wide; client_body_timeout 1s;
 			proxy_pass http://$BACKEND; }
 		location /banning { weir banning; weir long; proxy_pass http://$BACKEND; }
+		location /barred { weir barred; proxy_pass http://$BACKEND; }
 		location /paged { weir account; error_page 429 = @page; proxy_pass http://$BACKEND; }
 		location @page { proxy_pass http://$BACKEND; }
 		location /caught { proxy_intercept_errors on; error_page 500 = @caught;
@@ -277,6 +280,11 @@ tap_equal "but not a banned client's" 429 "$(login_client bodiless /banning --ad
 tap_equal 'who waits for 100 Continue gets none' 429 "$(http_fields /banning \
 	--header 'X-Forwarded-For: 10.2.0.3' --header 'Expect: 100-continue' \
 	--expect100-timeout 60 --data-binary "@$big" | sed -n 's,^HTTP/1.1 \([0-9]*\).*,\1,p' | xargs)"
+tap_equal 'who names no account is banned by his address' '200 429 429' \
+	"$(for body in no none nobody; do
+		sends /barred "$body" --header 'X-Forwarded-For: 10.2.0.4'
+	done | xargs)"
+tap_equal 'but not the accounts behind it' 200 "$(login 10.2.0.4 behind /barred)"
 
 # limits PATH [SUFFIX]: by account, and the backend gets the body of those that pass.
 limits() {

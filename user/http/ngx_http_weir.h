@@ -26,7 +26,8 @@ typedef struct {
 	bool is_observed; /* outcome is what an observed zone would have made of it */
 	bool refused;
 	bool is_held;
-	bool refunded; /* what was to be given back */
+	bool lacks_body; /* a key of it may be another once the body was read */
+	bool refunded;   /* what was to be given back */
 	bool settled;
 	uint64_t hold_ns;
 	uint64_t ban_ns;      /* what is left of it; 0: not banned */

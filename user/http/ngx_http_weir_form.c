@@ -217,6 +217,7 @@ ngx_int_t ngx_http_weir_form_collect(ngx_http_request_t *r, ngx_http_weir_reques
 		return NGX_ERROR;
 	rc = ngx_http_weir_charges_collect(r, decision, decision->conf->limits);
 	kept->is_collecting = false;
+	decision->lacks_body = kept->wants_body;
 	if (kept->wants_body)
 		variables_forget(r, known, variables);
 	return rc;

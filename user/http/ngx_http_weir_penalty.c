@@ -125,6 +125,15 @@ static void ban_tell(ngx_http_weir_decision_t *decision, ngx_uint_t at, uint64_t
 	decision->ban_ns = ban_ns;
 }
 
+/* Before the body was read the key of a text may still be the one for requests without a field. */
+static bool may_be_banned(const ngx_http_weir_decision_t *decision, ngx_uint_t at)
+{
+	const ngx_http_weir_zone_t *zone = decision->limits[at]->zone;
+
+	return is_penalised(zone, &decision->charges[at].key) &&
+	       (zone->is_address || !decision->lacks_body);
+}
+
 /* The longest of several. */
 bool ngx_http_weir_penalty_bans(ngx_http_weir_decision_t *decision)
 {
@@ -137,7 +146,7 @@ bool ngx_http_weir_penalty_bans(ngx_http_weir_decision_t *decision)
 		const struct zone_charge *charge = &decision->charges[i];
 		uint64_t left_ns;
 
-		if (!is_penalised(decision->limits[i]->zone, &charge->key))
+		if (!may_be_banned(decision, i))
 			continue;
 		now_ns = now_ns ? now_ns : ngx_http_weir_now_ns();
 		left_ns = zone_ban_left_ns(charge->zone, charge->key.hash, now_ns);
