@@ -281,6 +281,23 @@ static void who_takes_a_place_takes_nothing_else(void **state)
 	made_free(&zone);
 }
 
+/* Its writer died, or was late and found the place another's. */
+static void a_label_that_is_anothers_is_mended_by_the_next_refusal(void **state)
+{
+	struct zone zone = made_zone_of(ONE_SET);
+	struct zone_key key = made_charge(&zone, 1, 1).key;
+	struct zone_offender offender;
+
+	(void)state;
+	offend_times(&zone, 1, 1);
+	for (unsigned int at = 0; at < ONE_SET; at++)
+		zone.offender_details[at].label = made_charge(&zone, 2, 1).key.label;
+	offend_times(&zone, 1, 1);
+	assert_true(zone_offender_find(&zone, made_hash(1), made_now_ns, &offender));
+	assert_memory_equal(&offender.label, &key.label, sizeof(key.label));
+	made_free(&zone);
+}
+
 static void each_entry_is_read_once_and_empty_ones_are_not(void **state)
 {
 	struct zone zone = made_zone_of(64);
@@ -377,6 +394,7 @@ int main(void)
 		cmocka_unit_test(of_two_entries_either_bans_and_both_are_lifted),
 		cmocka_unit_test(what_is_shown_of_an_offender_is_its_own),
 		cmocka_unit_test(who_takes_a_place_takes_nothing_else),
+		cmocka_unit_test(a_label_that_is_anothers_is_mended_by_the_next_refusal),
 		cmocka_unit_test(each_entry_is_read_once_and_empty_ones_are_not),
 		cmocka_unit_test(offenders_are_carried_over_with_what_is_shown),
 		cmocka_unit_test(bans_are_carried_before_levels_and_levels_before_counts),

@@ -57,4 +57,8 @@ struct slot_pair slot_read(const struct zone_slot *slot);
 /* Stores to where from is. A full barrier. */
 bool slot_exchange(struct slot_pair *at, struct slot_pair from, struct slot_pair to);
 
+/* Makes a label what it should be, by words, since others read it meanwhile; written only where it
+ * is another. */
+void slot_label_keep(struct slot_label *to, const struct slot_label *from);
+
 #endif

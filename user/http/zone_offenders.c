@@ -79,8 +79,9 @@ static void bans_last_until(struct zone *zone, uint64_t until_ns)
 static void detail_store(struct zone_offender_detail *detail, const struct zone_key *key,
 			 bool is_new, uint64_t now_ns, bool is_ban)
 {
+	/* Every time: who took the place may have died, or lost it again, before he wrote it. */
+	slot_label_keep(&detail->label, &key->label);
 	if (is_new) {
-		detail->label = key->label;
 		__atomic_store_n(&detail->refused, 0, __ATOMIC_RELAXED);
 		__atomic_store_n(&detail->bans, 0, __ATOMIC_RELAXED);
 	}

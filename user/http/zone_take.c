@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Several zones on one request: all or nothing. */
-#include <string.h>
-
 #include "http/zone_charge.h"
-
-/* A label by words, since others read it meanwhile. */
-typedef uint64_t label_word __attribute__((may_alias));
-
-#define LABEL_WORDS (sizeof(struct slot_label) / sizeof(label_word))
 
 static bool look_at_all(struct zone_charge *charges, size_t count, zone_clock clock)
 {
@@ -51,24 +44,12 @@ static bool take_together(struct zone_charge *charges, size_t count, zone_clock 
 	return false;
 }
 
-/* Every time, since whoever inserted the key may have died before he wrote it; written only where
- * it is another. */
-static void label_keep(struct zone_slot *slot, const struct slot_label *label)
-{
-	label_word *to = (label_word *)&slot->label;
-	const label_word *from = (const label_word *)label;
-
-	for (size_t i = 0; i < LABEL_WORDS; i++) {
-		if (__atomic_load_n(&to[i], __ATOMIC_RELAXED) != from[i])
-			__atomic_store_n(&to[i], from[i], __ATOMIC_RELAXED);
-	}
-}
-
 static void slot_account(const struct zone_charge *charge)
 {
 	struct zone_slot *slot = charge->slot;
 
-	label_keep(slot, &charge->key.label);
+	/* Every time, since whoever inserted the key may have died before he wrote it. */
+	slot_label_keep(&slot->label, &charge->key.label);
 	__atomic_store_n(&slot->last_seen_ns, charge->now_ns, __ATOMIC_RELAXED);
 	__atomic_fetch_add(charge->status == ZONE_PASSED ? &slot->passed : &slot->refused, 1,
 			   __ATOMIC_RELAXED);
