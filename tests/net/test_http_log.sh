@@ -228,6 +228,8 @@ tap_equal 'and no more' 6 "$(wc -l <"$dir/err")"
 head -c -30 "$dir/combined" >"$dir/cut"
 tap_check 'a last line that is cut short is junk' fails 0 'cut:21 .*lacks the end of' "$dir/cut"
 tap_check 'and the others count' prints '.requests == 20 and .junk == 1'
+tap_check 'a name that a terminal could obey is told harmlessly' fails 1 "read 'no?2J?2J?x'" \
+	$'no\xc2\x9b2J\x9b2J\xe2\x80\xaex'
 {
 	printf '192.0.2.1 - - [01/Dec/2026:17:35:03 +0000] "GET /'
 	head -c 3000000 /dev/zero | tr '\0' a

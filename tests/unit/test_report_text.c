@@ -107,10 +107,16 @@ static void control_characters_cannot_reach_the_terminal(void **state)
 	report_string(report, "c1",
 		      "a\xc2\x9b"
 		      "2J\xc2\xa0z");
+	report_string(report, "order",
+		      "a\xe2\x80\xae"
+		      "b\xe2\x81\xa9"
+		      "c\xe2\x80\xa8"
+		      "d\xe2\x80\xa7");
 	report_string(report, "not_utf8", "a\xff");
 	report_count(report, "key\n", 1);
 	assert_prints(report, "c0: a?[2Jb?c?\n"
 			      "c1: a?2J\xc2\xa0z\n"
+			      "order: a?b?c?d\xe2\x80\xa7\n"
 			      "not utf8: a?\n"
 			      "key?: 1\n");
 }

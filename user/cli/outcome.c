@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* How a command ends: sentences on stderr, the report on stdout, and the exit status. */
-#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/cli.h"
+#include "text/report_cell.h"
 
 #define SENTENCE_SIZE 1024
 
 /* One line per sentence, whatever the arguments quoted in it contain. */
 static void sentence_print(const char *before, const char *sentence)
 {
+	struct cell cell;
+
 	fputs(before, stderr);
-	for (; *sentence; sentence++)
-		fputc(iscntrl((unsigned char)*sentence) ? '?' : *sentence, stderr);
+	cell_of_text(&cell, sentence);
+	cell_write(&cell, stderr);
 	fputc('\n', stderr);
 }
 

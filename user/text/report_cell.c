@@ -116,7 +116,16 @@ static bool is_control(const unsigned char *character)
 	       (character[0] == 0xc2 && character[1] < 0xa0);
 }
 
-/* A byte of no character counts and is written as one. */
+/* What ends a line (U+2028, U+2029), or has the rest of it read in another order (U+202A to U+202E,
+ * U+2066 to U+2069): a row would seem to tell something else. */
+static bool is_line_control(const unsigned char *character)
+{
+	return character[0] == 0xe2 &&
+	       ((character[1] == 0x80 && character[2] >= 0xa8 && character[2] <= 0xae) ||
+		(character[1] == 0x81 && character[2] >= 0xa6 && character[2] <= 0xa9));
+}
+
+/* A byte of no character, which could be a C1 control by itself, counts as one. */
 static size_t step_size(const char *text)
 {
 	size_t size = utf8_character_size(text);
@@ -135,7 +144,9 @@ size_t cell_width(const struct cell *cell)
 
 static void character_write(const char *at, FILE *out)
 {
-	if (is_control((const unsigned char *)at))
+	const unsigned char *character = (const unsigned char *)at;
+
+	if (is_control(character) || is_line_control(character) || !utf8_character_size(at))
 		fputc('?', out);
 	else
 		fwrite(at, 1, step_size(at), out);

@@ -33,7 +33,7 @@ void cell_of_label(struct cell *ret, const char *key);
 /* In characters, as cell_write writes it. */
 size_t cell_width(const struct cell *cell);
 
-/* Control characters, which a terminal could obey, are '?'. */
+/* Control characters, which a terminal could obey, and bytes of no character are '?'. */
 void cell_write(const struct cell *cell, FILE *out);
 
 /* The same with a backslash before what Markdown would take for markup, GitHub's too. */
