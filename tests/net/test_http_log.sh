@@ -96,7 +96,7 @@ fails() {
 }
 
 prints() {
-	jq -e "$1" "$dir/out"
+	jq -es "length == 1 and (.[0] | $1)" "$dir/out"
 }
 
 is_silent() {
