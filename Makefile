@@ -49,7 +49,7 @@ BENCH_BPF := $(patsubst %.bpf.c,$(B)/%.skel.h,$(wildcard tests/bench/*.bpf.c))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all module tests test demo demo-http bench bench-http check checks format install install-module clean deps
+.PHONY: all module tests test demo demo-http bench bench-http check checks format install install-module clean deps deps-demo
 
 all: $(B)/weir
 
@@ -160,15 +160,18 @@ tests: all module $(NPM) $(B)/asan/ngx_http_weir_module.so $(UNIT) $(PROG) $(NET
 deps:
 	scripts/install-deps.sh
 
+deps-demo:
+	scripts/install-deps.sh demo
+
 test: deps
 	+$(MAKE) --no-print-directory tests
 	tests/run.sh
 
-demo: deps
+demo: deps-demo
 	+$(MAKE) --no-print-directory all $(NET)
 	scripts/demo.sh
 
-demo-http: deps
+demo-http: deps-demo
 	+$(MAKE) --no-print-directory all module
 	scripts/demo-http.sh
 

@@ -1,24 +1,30 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Installs what building, testing and the demo need and this Debian 12 lacks. Needs no network when
-# nothing is missing.
+# install-deps.sh [demo]: installs what building and the demos need, and without the word what tests,
+# checks and benches need too, where this Debian 12 lacks it. Needs no network when nothing is
+# missing.
 set -euo pipefail
 
 packages=(
 	# building; zlib1g-dev brings libc6-dev
 	gcc make clang llvm libbpf-dev bpftool libelf-dev zlib1g-dev libjansson-dev linux-libc-dev
 	nginx nginx-dev
-	# make test and make demo
-	libcmocka-dev libclang-rt-dev iproute2 ethtool iputils-ping nftables curl jq python3 procps
-	util-linux mandoc openssl nghttp2-client wrk valgrind
-	# the fronts and the browser of make test; haproxy is in make bench-http too
+	# make demo and make demo-http
+	iproute2 ethtool iputils-ping nftables curl jq python3 procps util-linux
+)
+tests=(
+	libcmocka-dev libclang-rt-dev mandoc openssl nghttp2-client wrk valgrind
+	# other fronts, and a browser; haproxy is in make bench-http too
 	haproxy caddy chromium
 	# make check
 	clang-format cppcheck shellcheck
 )
 
-# Some nodejs packages bring npm along.
-command -v npm >/dev/null || packages+=(nodejs npm)
+if [ "${1:-}" != demo ]; then
+	packages+=("${tests[@]}")
+	# Some nodejs packages bring npm along.
+	command -v npm >/dev/null || packages+=(nodejs npm)
+fi
 
 missing() {
 	local package
