@@ -8,7 +8,8 @@
 . "$(dirname "$0")/nginx.sh"
 
 ASAN_MODULE=${ASAN_MODULE:-$TESTBED_ROOT/build/asan/ngx_http_weir_module.so}
-TOLD=(-H 'X-Envoy-External-Address: 192.0.2.1')
+ASKED=192.0.2.1 # who is asked about
+TOLD=(-H "X-Envoy-External-Address: $ASKED")
 TWO_OF_FIVE='200 200 429 429 429'
 
 forms() {
@@ -63,6 +64,8 @@ nginx_start "
 	weir_address x-forwarded-for from=unix:;
 	weir_zone named key=\$weir_address capacity=1 rate=1/h;
 	weir_penalty named refusals=1 within=60s ban=60s max=60s;
+	weir_zone abused key=\$weir_address capacity=1 rate=1/h;
+	weir_penalty abused refusals=2 within=60s ban=60s max=60s;
 	weir_zone login key=\$login_name capacity=2 rate=1/h;
 	weir_zone asked key=\$weir_address capacity=9 rate=1/h;
 	log_format told '\$uri address=\$weir_address code=\$status';
@@ -82,6 +85,8 @@ nginx_start "
 			weir_route / methods;
 			limit_except GET { allow all; }
 		}
+		location /abused/ { weir_check envoy from=127.0.0.1; weir_route / abused; }
+		location = /abused-nginx { weir_check nginx from=127.0.0.1; weir_route / abused; }
 		location /stranger/ {
 			weir_check caddy from=192.0.2.1;
 			weir_route / asked;
@@ -106,6 +111,21 @@ tap_equal 'a check answers where an "if" in its location holds, and charges' '2*
 	"$(http_statuses 5 '/condition/x?if=1' "${TOLD[@]}")"
 tap_equal 'and the answer to all other methods is the same' '2*200 3*429' \
 	"$(http_statuses 5 /methods/x -X POST "${TOLD[@]}")"
+tap_equal 'who is refused too often by checks is banned' '200 PASSED 429 REFUSED 429 BANNED' "$(
+	for _ in 1 2 3; do
+		http_fields /abused/x "${TOLD[@]}" |
+			sed -nE 's,^HTTP/1.1 ([0-9]+).*,\1,p; s/^decided: //Ip'
+	done | xargs)"
+tap_true 'the front is told what is left of the ban' \
+	"$(http_field retry-after /abused/x "${TOLD[@]}") <= 60"
+tap_equal 'fronts of other kinds as well' '403 0 true' "$(
+	http /abused-nginx --output /dev/null --write-out '%{http_code} %{size_download} ' \
+		-H 'X-Original-Method: GET' -H 'X-Original-URI: /' -H "X-Real-IP: $ASKED"
+	http_field retry-after /abused-nginx -H 'X-Original-Method: GET' -H 'X-Original-URI: /' \
+		-H "X-Real-IP: $ASKED" | jq '. <= 60')"
+tap_equal 'and applications' 'false BANNED abused true' "$(
+	http /app -d "{\"zones\":[\"abused\"],\"key\":\"$ASKED\"}" |
+		jq -r '[.allowed, .status, .zone, .retry_after <= 60] | map(tostring) | join(" ")')"
 tap_equal 'who asks a check wrongly is limited by the error page he is led to' '2*400 3*429' \
 	"$(http_statuses 5 /stranger/x)"
 tap_equal 'by his own address' 127.0.0.1 "$(logged address /wrong)"
