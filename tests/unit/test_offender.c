@@ -135,7 +135,7 @@ static void bans_double_up_to_the_longest(void **unused)
 		uint64_t longest = minutes[i < 8 ? i : 8] * MINUTE;
 
 		assert_int_equal(ban(&ten, &state, now), longest);
-		assert_int_equal(offender_level(state), i < 31 ? i + 1 : 31);
+		assert_int_equal(offender_level(state), i < 7 ? i + 1 : 7);
 		now += longest;
 	}
 }
@@ -185,6 +185,18 @@ static void levels_are_forgotten_one_after_the_other(void **unused)
 	assert_int_equal(next_ban(state, end + 3 * HOUR), 30 * MINUTE);
 	assert_int_equal(next_ban(state, end + 3 * HOUR + 30 * MINUTE - MS), 30 * MINUTE);
 	assert_int_equal(next_ban(state, end + 3 * HOUR + 30 * MINUTE), 15 * MINUTE);
+}
+
+/* However many there were: a day for the level of a day, then those below. */
+static void the_longest_bans_are_forgotten_as_one(void **unused)
+{
+	uint64_t state = 0, now = START;
+
+	(void)unused;
+	for (int bans = 0; bans < 60; bans++)
+		now += ban(&ten, &state, now);
+	assert_int_equal(next_ban(state, now - START + DAY - MS), DAY);
+	assert_int_equal(next_ban(state, now - START + DAY), 16 * HOUR);
 }
 
 static void a_refusal_keeps_a_level_from_being_forgotten(void **unused)
@@ -437,6 +449,7 @@ int main(void)
 		cmocka_unit_test(is_ban_says_how_long),
 		cmocka_unit_test(a_level_is_forgotten_in_the_time_of_its_ban),
 		cmocka_unit_test(levels_are_forgotten_one_after_the_other),
+		cmocka_unit_test(the_longest_bans_are_forgotten_as_one),
 		cmocka_unit_test(a_refusal_keeps_a_level_from_being_forgotten),
 		cmocka_unit_test(nothing_is_lost_only_with_what_is_forgotten),
 		cmocka_unit_test(fewer_refusals_weigh_less_and_of_equal_ones_the_older),

@@ -127,8 +127,11 @@ static struct offence offender_ban(const struct penalty *penalty, struct offende
 	until_ms = moment_kept(until_ms);
 	if (until_ms <= now_ms)
 		return (struct offence){.state = state_close(offender)};
+	/* Beyond the longest ban a level doubles nothing, and would only take longer to forget. */
+	if (ban_ns < penalty->max_ns && offender->level < LEVEL_MAX)
+		offender->level++;
 	*offender = (struct offender){
-		.level = offender->level < LEVEL_MAX ? offender->level + 1 : LEVEL_MAX,
+		.level = offender->level,
 		.is_banned = true,
 		.moment_ms = until_ms,
 	};
