@@ -6,6 +6,7 @@
 #   check_start          the check service of fronts/check.conf, which takes underscores in header
 #                        names too; whom it judged is in $JUDGED, a line "METHOD PATH ADDRESS STATUS
 #                        CONNECTION" each
+#   check_change [SED]   starts it again with this edit of check.conf, or with none
 #   check_down, check_up ends it, and starts it again
 #   check_hang, check_answer
 #                        its connections are taken and nothing is said; and no longer so
@@ -56,9 +57,19 @@ fronts_open() {
 }
 
 check_start() {
-	NGINX_NAME=check nginx_start "$JUDGED_FORMAT
-		underscores_in_headers on;
-		$(sed "s|listen .*;|& $JUDGED_LOG|" "$FRONTS/check.conf")"
+	NGINX_NAME=check nginx_start "$(check_body)"
+}
+
+# Not by a reload, for which old workers wait as long as a front has dialled and said nothing.
+check_change() {
+	NGINX_NAME=check nginx_stop
+	NGINX_NAME=check nginx_start "$(check_body "$@")"
+}
+
+# check_body [SED]
+check_body() {
+	echo "$JUDGED_FORMAT underscores_in_headers on;"
+	sed -e "s|listen .*;|& $JUDGED_LOG|" -e "${1:-}" "$FRONTS/check.conf"
 }
 
 check_down() {
@@ -125,7 +136,7 @@ front_start() {
 
 	mkdir -p "$dir" "$NGINX_SITE/forbidden"
 	for file in Caddyfile haproxy.cfg weir.lua; do
-		front_recipe "$file" "${2:-}" >"$dir/$file"
+		front_recipe "$file" "${2:-}" | sed 's|/etc/haproxy/weir.lua|weir.lua|' >"$dir/$file"
 	done
 	front_pid=
 	case $1 in

@@ -151,11 +151,32 @@ application() {
 	tap_equal "$name: five pass, then 429" '5*200 1*429' "$(repeat 6 greet_status "$name")"
 	tap_equal "$name: its answer has the fields" '429 ratelimit-policy ratelimit retry-after' \
 		"$(greet "$name" --dump-header - --output /dev/null | fields_of)"
-	check_down
-	tap_equal "$name: and passes while the service is down" '200' "$(greet_status "$name")"
-	check_up
+	passes_unasked "$name"
+	shows_a_fault "$name"
 	kill "$pid"
 	wait "$pid" || :
+}
+
+passes_unasked() {
+	check_down
+	tap_equal "$1: it passes while the service is down" 200 "$(greet_status "$1")"
+	check_up
+	check_hang
+	tap_equal "$1: and while it hangs" 200 "$(greet_status "$1")"
+	check_answer
+	check_change 's|weir_check app .*;|return 503;|'
+	tap_equal "$1: and while it answers 503" 200 "$(greet_status "$1")"
+}
+
+shows_a_fault() {
+	check_change 's|^weir_zone account |weir_zone accounts |'
+	tap_equal "$1: a zone that there is not does not pass" 500 "$(greet_status "$1")"
+	tap_check "$1: and the reason is in its log" \
+		grep 'weir answers 400.*no such zone' "$NGINX_DIR/output"
+	check_change 's|app from=127.0.0.1|app from=127.0.0.9|'
+	tap_equal "$1: nor when it is not in from=" 500 "$(greet_status "$1")"
+	check_change
+	tap_equal "$1: and answers when that is mended" 200 "$(greet_status "$1-mended")"
 }
 
 # greet ACCOUNT [OPTION]
