@@ -108,7 +108,7 @@ express_words() {
 }
 
 nginx_open
-for recipe in nginx.conf Caddyfile haproxy.cfg weir.lua; do
+for recipe in check.conf nginx.conf Caddyfile haproxy.cfg weir.lua; do
 	tap_check "the README prints $recipe as it is tested" readme_has $recipe
 done
 for example in app.mjs app.py traefik.yaml envoy.yaml; do
