@@ -35,6 +35,7 @@
 
 FRONTS=$TESTBED_ROOT/tests/net/fronts
 CHECK=http://127.0.0.1:8090
+CHECK_ENVOY=http://127.0.0.1:8091
 front_pid=
 clients=0
 

@@ -16,10 +16,10 @@ declare -A HEADERS=(
 
 # question FRONT METHOD PATH ADDRESS [OPTION]: asks as that front; $WITHOUT is a header it lacks.
 question() {
-	local front=$1 path=/$1 values=("${@:2:3}") options=() name
+	local front=$1 url=$CHECK/$1 values=("${@:2:3}") options=() name
 
 	if [ "$front" = envoy ]; then
-		path=/envoy$3
+		url=$CHECK_ENVOY$3
 		options=(-X "$2")
 		values=("$4")
 	fi
@@ -27,7 +27,7 @@ question() {
 		[ "$name" = "${WITHOUT:-}" ] || options+=(-H "$name: ${values[0]}")
 		values=("${values[@]:1}")
 	done
-	curl --silent --show-error --max-time 5 --path-as-is "${options[@]}" "${@:5}" "$CHECK$path"
+	curl --silent --show-error --max-time 5 --path-as-is "${options[@]}" "${@:5}" "$url"
 }
 
 # answer FRONT METHOD PATH ADDRESS [OPTION]: the status.
