@@ -37,7 +37,7 @@ body() {
 	weir_zone window key=\$arg_key algorithm=fixed-window limit=3 per=1h entries=1k;
 	server {
 		listen $PORT;
-		location /address { weir address; try_files /ok =404; }
+		location /address { weir address; add_header X-Hash \$weir_key_hash always; try_files /ok =404; }
 		location /few { weir few; try_files /ok =404; }
 		location /account { weir account; try_files /ok =404; }
 		location /window { weir window; try_files /ok =404; }
@@ -49,12 +49,27 @@ from() {
 	http_statuses "$2" "$3" --interface "$1"
 }
 
+# Of 127.0.0.1 as nginx tells it.
+address_hash() {
+	http_field X-Hash /address
+}
+
 fails_with() {
 	local status=$1 words=$2 printed got=0
 
 	printed=$("${@:3}" --dir "$NGINX_ZONES" 2>&1 >/dev/null) || got=$?
 	echo "$printed (status $got)"
 	[ "$got" -eq "$status" ] && grep -q -e "$words" <<<"$printed"
+}
+
+# misses_zones STATUS WORD...: in a directory that has none.
+misses_zones() {
+	local status=$1 printed got=0
+
+	printed=$("$WEIR" http "${@:2}" --dir "$NGINX_DIR/empty" 2>&1 >/dev/null) || got=$?
+	echo "$printed (status $got)"
+	[ "$got" -eq "$status" ] && grep -q 'no zones in .*/empty' <<<"$printed" &&
+		grep -q -e '--dir .*weir_dir' <<<"$printed"
 }
 
 files_seen() {
@@ -107,6 +122,17 @@ before=$(files_seen)
 json . top >/dev/null
 tap_equal 'reading changes nothing' "$before" "$(files_seen)"
 tap_check 'a zone that is not there' fails_with 1 'no such zone' "$WEIR" http top --zone login
+instance=$(json '.zones[0].instance' zones)
+for words in 'top --zone address' 'show address 127.0.0.1' 'reset address 127.0.0.1'; do
+	# shellcheck disable=SC2086 # several words
+	tap_check "an instance that has it not names those that have, $words" fails_with 1 \
+		"no such zone in that instance: --instance can be $instance\$" \
+		"$WEIR" http $words --instance nobody
+done
+tap_check 'an instance that is not there names those that are' fails_with 1 \
+	"no such instance: --instance can be $instance\$" "$WEIR" http top --instance nobody
+tap_check 'of an instance without the zone nobody has either' fails_with 1 'no such zone$' \
+	"$WEIR" http top --zone login --instance nobody
 tap_check 'no key at all' fails_with 2 'from 1 to' "$WEIR" http top --top 0
 tap_check 'an order that is none' fails_with 2 'refused' "$WEIR" http top --sort address
 
@@ -126,9 +152,34 @@ tap_equal 'a window' 3 "$(json .owed reset window alice)"
 tap_equal 'is empty too' '3*200 1*429' "$(http_statuses 4 '/window?key=alice')"
 tap_equal 'as text it says what it did' 'address: 127.0.0.3 owed: 2' \
 	"$(text reset address 127.0.0.3 | sed -n '/^address\|^owed/p' | paste -sd ' ')"
+tap_equal 'who is reset is known or not' 'true false' \
+	"$(json .known reset account alice) $(json .known reset account bob)"
 tap_equal 'who owes nothing' 0 "$(json .owed reset address 127.0.0.3)"
 tap_equal 'and who never came is no failure' 0 "$(json .owed reset account nobody)"
 tap_equal 'nor worth a word' '' "$(said reset account nobody)"
+
+http_statuses 4 '/account?key=alice' >/dev/null
+tap_equal 'a key is shown by its hash too' "$hash true 0" \
+	"$(json '[.key_hash, .known, .remaining] | join(" ")' show account "$hash" --hash)"
+tap_equal 'and an address' 'true null' "$(json '[.known, .address] | map(tojson) | join(" ")' \
+	show address "$(address_hash)" --hash)"
+tap_equal 'and reset' "$hash true 3" \
+	"$(json '[.key_hash, .known, .owed] | join(" ")' reset account "$hash" --hash)"
+tap_equal 'so that it starts anew' '3*200 1*429' "$(http_statuses 4 '/account?key=alice')"
+tap_equal 'nothing is to be said of that' '' "$(said show account "$hash" --hash)"
+for verb in show reset; do
+	tap_check "a text like a hash that is not known points there, $verb" fails_with 0 \
+		"'$hash' is known.*--hash" "$WEIR" http "$verb" account "$hash"
+done
+tap_equal 'and is no key then' false "$(json .known show account "$hash" 2>/dev/null)"
+http_statuses 1 "/account?key=$hash" >/dev/null
+tap_equal 'one that is known does not' ' true' \
+	"$(said show account "$hash") $(json .known show account "$hash")"
+tap_check 'what is no hash is refused' fails_with 2 'hex digits' \
+	"$WEIR" http show account alice --hash
+tap_check 'nor is more than one' fails_with 2 'hex digits' \
+	"$WEIR" http reset account "${hash}0" --hash
+
 json . reset address 127.0.0.1 >/dev/null
 json . reset address 127.0.0.2 >/dev/null
 owed=$(owed_under_load)
@@ -146,7 +197,7 @@ tap_equal 'and not of who has one' '' "$(said reset few 127.0.0.1)"
 
 tap_check 'a zone that is not there has nothing to reset' fails_with 1 'no such zone' \
 	"$WEIR" http reset login 127.0.0.1
-tap_check 'what is no address is refused' fails_with 2 'keys are addresses' \
+tap_check 'what is no address is refused' fails_with 2 'keys are addresses.*--hash' \
 	"$WEIR" http reset address alice
 from 127.0.0.1 6 /address >/dev/null
 tap_check 'who is not root resets nothing' fails_with 1 "cannot reset '127.0.0.1'.*denied" \
@@ -184,7 +235,8 @@ tap_equal 'without nginx a key is reset all the same' '5 5' \
 	"$(json .owed reset address 127.0.0.1) $(json .remaining show address 127.0.0.1)"
 
 rm -r "$NGINX_ZONES"
-nginx_start "weir_penalty address refusals=3 within=60s ban=2h max=24h; $(body)"
+nginx_start "weir_penalty address refusals=3 within=60s ban=2h max=24h;
+	weir_penalty window refusals=1 within=60s ban=2h max=24h penalty-any-key; $(body)"
 from 127.0.0.1 8 /address >/dev/null
 from 127.0.0.2 7 /address >/dev/null
 from 127.0.0.1 2 /address >/dev/null
@@ -193,6 +245,8 @@ tap_equal 'which is told of it, and not of others' 'number null' "$(rows '.banne
 tap_true 'for as long as is left' \
 	"$(json '.banned_for_ns / 1e9' show address 127.0.0.1) > 7200 - 1 - $NGINX_SECONDS_MAX"
 tap_equal 'requests that the ban refused count with it' 5 "$(rows .refused --top 1)"
+tap_equal 'the same by itself' '5 5' "$(json '[.passed, .refused] | join(" ")' \
+	show address 127.0.0.1)"
 tap_equal 'how often it was banned is shown' 1 "$(json .bans show address 127.0.0.1)"
 tap_equal 'it waits as long, though it would owe nothing sooner' true \
 	"$(json '.retry_after_ns == .banned_for_ns' show address 127.0.0.1)"
@@ -201,4 +255,20 @@ tap_equal 'a reset says that it was banned' 'number 1' \
 tap_equal 'and lifts it' '5*200 1*429' "$(from 127.0.0.1 6 /address)"
 tap_equal 'with all that was held against it' 'null 0' \
 	"$(json '[(.banned_for_ns | tojson), .bans] | join(" ")' show address 127.0.0.1)"
+tap_equal 'what the ban refused is not counted any more, all else is' '10 4 10 4' \
+	"$(json '[.passed, .refused] | join(" ")' show address 127.0.0.1) $(json '[.keys[] |
+		select(.key == "127.0.0.1") | .passed, .refused] | join(" ")' top)"
+http_statuses 4 '/window?key=alice' >/dev/null
+tap_equal 'the ban of a key without an address is lifted by its hash' '1 0' \
+	"$(json .bans reset window "$(rows .key --zone window)" --hash) $(json .bans show window alice)"
+
+nginx_stop
+mkdir "$NGINX_DIR/empty"
+for words in 'top --zone address' 'show address 127.0.0.1' 'top --instance nobody'; do
+	# shellcheck disable=SC2086 # several words
+	tap_check "a directory without zones points to --dir, $words" misses_zones 1 $words
+done
+for words in top zones; do
+	tap_check "a list says that there are none, $words" misses_zones 0 $words
+done
 tap_finish

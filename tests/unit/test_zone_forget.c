@@ -24,12 +24,15 @@ static void a_forgotten_key_has_its_limit_again_and_no_more(void **state)
 	(void)state;
 	for (int algorithm = 0; algorithm < ALGORITHM_MAX; algorithm++) {
 		struct rule rule = made_rule_of((enum algorithm)algorithm, LIMIT);
+		struct zone_forgotten forgotten;
 		struct zone zone;
 
 		made_zone(&zone, 64, &rule, 1);
 		for (unsigned int round = 0; round < 5; round++) {
 			assert_int_equal(made_take_all(&zone, 1, 2 * LIMIT), LIMIT);
-			assert_int_equal(forget(&zone, 1).owed, LIMIT);
+			forgotten = forget(&zone, 1);
+			assert_true(forgotten.is_known);
+			assert_int_equal(forgotten.owed, LIMIT);
 			assert_int_equal(made_remaining(&zone, 1), LIMIT);
 		}
 		assert_int_equal(made_slots(&zone, 1, 0), 1);
@@ -67,6 +70,7 @@ static void a_key_that_is_not_known_owed_nothing_and_stays_unknown(void **state)
 	made_zone(&zone, 64, &rule, 1);
 	forgotten = forget(&zone, 1);
 	assert_int_equal(forgotten.limit, LIMIT);
+	assert_false(forgotten.is_known);
 	assert_int_equal(forgotten.owed, 0);
 	assert_int_equal(made_slots_used(&zone), 0);
 	made_free(&zone);

@@ -7,13 +7,13 @@
 #include "http/zone_forget.h"
 #include "http/zone_offenders.h"
 
-/* What a prefix has of the zone is known of address keys only. */
+/* What a prefix has of the zone is known of keys named by their address only. */
 static bool is_overflowed(struct zone *zone, const struct http_key *key)
 {
 	const struct zone_header *header = zone->header;
 	struct zone_key asked = {.hash = key->hash};
 
-	if (header->identity.is_address)
+	if (key->has_address)
 		asked.origin = key_hash_origin(header->secret, &key->address);
 	return zone_is_overflowed(zone, &asked, monotonic_ns);
 }
@@ -48,7 +48,8 @@ static int key_reset(const struct http_key *key, struct zone *zone, enum report_
 		       "which is left as it is",
 		       key->text, key->named->zone);
 	report = report_new(format);
-	http_key_report(report, key, zone);
+	http_key_report(report, key);
+	report_flag(report, "known", forgotten.is_known);
 	report_count(report, "limit", forgotten.limit);
 	report_count(report, "owed", forgotten.owed);
 	http_ban_report(report, offender.ban_left_ns);
@@ -72,9 +73,11 @@ const struct command command_http_reset = {
 	.summary = "let one key of a zone start anew: it owes nothing, no ban",
 	.description =
 		"Forgets what a key owes in a zone, its ban and how often it was banned, while\n"
-		"nginx runs, and shows what that was. Its counters stay.",
+		"nginx runs, and shows what that was. Counters stay, but for what its bans\n"
+		"refused, which goes with them. A key that is not known owes nothing.",
 	.examples = "weir http reset login 203.0.113.9\n"
-		    "weir http reset account alice --json | jq .owed\n",
+		    "weir http reset account alice --json | jq .owed\n"
+		    "weir http reset account 7f1c0e6a52d94b38 --hash\n",
 	.operands = http_key_operands,
 	.options = http_key_options,
 	.run = run,

@@ -46,11 +46,14 @@ static void report_answer(struct report *report, const struct answer *answer)
 	report_duration(report, "reset_after", answer->reset_after_ns);
 }
 
-/* Counters are the slot's: they start anew where a key lost its place and came back. */
-static void report_slot(struct report *report, const struct zone_slot *slot, uint64_t now_ns)
+/* Refused are those of the limit and of bans, as in http_top. The slot's counters start anew where
+ * a key lost its place and came back, those of bans where it was reset. */
+static void report_counters(struct report *report, const struct shown *shown, uint64_t now_ns)
 {
+	const struct zone_slot *slot = shown->slot;
+
 	report_count(report, "passed", slot ? slot->passed : 0);
-	report_count(report, "refused", slot ? slot->refused : 0);
+	report_count(report, "refused", (slot ? slot->refused : 0) + shown->offender.refused);
 	if (!slot)
 		return;
 	http_last_seen_report(report, slot->last_seen_ns, now_ns);
@@ -66,7 +69,7 @@ static int key_show(const struct http_key *key, struct zone *zone, enum report_f
 
 	slot_look(zone, key->hash, now_ns, &shown);
 	offender_look(zone, key->hash, now_ns, &shown);
-	http_key_report(report, key, zone);
+	http_key_report(report, key);
 	report_flag(report, "known", shown.slot != NULL);
 	report_string(report, "algorithm", algorithm_name(shown.rule.algorithm));
 	report_object(report, "limit");
@@ -75,7 +78,7 @@ static int key_show(const struct http_key *key, struct zone *zone, enum report_f
 	report_answer(report, &shown.answer);
 	http_ban_report(report, shown.offender.ban_left_ns);
 	report_count(report, "bans", shown.offender.bans);
-	report_slot(report, shown.slot, now_ns);
+	report_counters(report, &shown, now_ns);
 	return report_finish(report);
 }
 
@@ -96,10 +99,11 @@ const struct command command_http_show = {
 	.description =
 		"Shows what a key has left in a zone, how long until a request of cost 1\n"
 		"passes (retry after), until one more can be made (next after) and until all\n"
-		"can (reset after), and how long it is banned. A key that is not known has\n"
-		"everything left.",
+		"can (reset after), and how long it is banned. Refused are requests over the\n"
+		"limit and those of bans. A key that is not known has everything left.",
 	.examples = "weir http show login 203.0.113.9\n"
-		    "weir http show account alice --json | jq .remaining\n",
+		    "weir http show account alice --json | jq .remaining\n"
+		    "weir http show account 7f1c0e6a52d94b38 --hash\n",
 	.operands = http_key_operands,
 	.options = http_key_options,
 	.run = run,

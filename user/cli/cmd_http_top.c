@@ -69,7 +69,7 @@ static int zone_gather(const struct http_zone *named, struct http_top *top)
 }
 
 /* What does not read keeps nobody from seeing the rest. */
-static void zones_gather(const struct http_zones *zones, const struct arguments *arguments,
+static void zones_gather(const struct http_zones *zones, const struct http_wanted *wanted,
 			 struct http_top *top, struct gathered *ret)
 {
 	struct gathered gathered = {0};
@@ -77,7 +77,7 @@ static void zones_gather(const struct http_zones *zones, const struct arguments 
 	for (size_t i = 0; i < zones->count; i++) {
 		const struct http_zone *named = &zones->zones[i];
 
-		if (!http_zone_is(named, &arguments->options[ZONE], &arguments->options[INSTANCE]))
+		if (!http_zone_is(named, wanted))
 			continue;
 		if (!gathered.zones++)
 			gathered.instance = named->instance;
@@ -119,18 +119,34 @@ static int report_keys(const struct http_top *top, const struct gathered *gather
 	return report_finish(report);
 }
 
+/* EXIT_FAILED. */
+static int zones_unknown(const struct http_zones *zones, const struct http_wanted *wanted)
+{
+	struct failure why;
+
+	http_zone_unknown(zones, wanted, &why);
+	if (wanted->zone->given)
+		return failed(&why, "show zone '%s'", wanted->zone->text);
+	return failed(&why, "show the zones of '%s'", wanted->instance->text);
+}
+
 /* Where none was read the list would say that there are no keys. An exit status. */
 static int show_keys(const struct http_zones *zones, const struct arguments *arguments,
 		     struct http_top *top)
 {
+	const struct http_wanted wanted = {&arguments->options[DIRECTORY],
+					   &arguments->options[ZONE],
+					   &arguments->options[INSTANCE]};
 	struct gathered gathered;
 	struct failure why;
 	int status;
 
-	zones_gather(zones, arguments, top, &gathered);
-	if (!gathered.zones && arguments->options[ZONE].given) {
-		http_zone_unknown(&why);
-		return failed(&why, "show zone '%s'", arguments->options[ZONE].text);
+	zones_gather(zones, &wanted, top, &gathered);
+	if (!gathered.zones && (wanted.zone->given || wanted.instance->given))
+		return zones_unknown(zones, &wanted);
+	if (!zones->count) {
+		http_zones_missing(wanted.directory, &why);
+		notice("%s: %s", why.reason, why.hint);
 	}
 	if (gathered.failures && gathered.failures == gathered.zones)
 		return EXIT_FAILED;
@@ -166,7 +182,8 @@ const struct command command_http_top = {
 	.description =
 		"Shows keys of all zones, or of one: what passed and what was refused, what is\n"
 		"left, how long the key is banned and when it was last seen. A key that is no\n"
-		"address is shown by its hash, as 'weir http show' names it.",
+		"address is shown by its hash, which 'weir http show' and 'weir http reset'\n"
+		"take with --hash.",
 	.examples = "weir http top --zone login\n"
 		    "weir http top --sort seen --json | jq -r '.keys[].key'\n",
 	.options = options,

@@ -90,6 +90,10 @@ static int run(const struct arguments *arguments)
 
 	if (http_zones_list(&arguments->options[DIRECTORY], &zones, &why))
 		return failed(&why, "list the zones");
+	if (!zones.count) {
+		http_zones_missing(&arguments->options[DIRECTORY], &why);
+		notice("%s: %s", why.reason, why.hint);
+	}
 	status = show_zones(&zones, arguments->format);
 	http_zones_free(&zones);
 	return status;

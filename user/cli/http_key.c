@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/http_key.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "cli/every.h"
 #include "http/key.h"
+#include "http/zone_offenders.h"
 
 enum { ZONE, KEY };
-enum { DIRECTORY, INSTANCE };
+enum { DIRECTORY, INSTANCE, HASH };
+
+#define HASH_DIGITS 16
 
 const struct argument_spec http_key_operands[] = {
 	[ZONE] = {.name = "ZONE",
@@ -25,39 +29,26 @@ const struct argument_spec http_key_operands[] = {
 const struct argument_spec http_key_options[] = {
 	[DIRECTORY] = ZONES_DIRECTORY_OPTION,
 	[INSTANCE] = ZONES_INSTANCE_OPTION,
+	[HASH] = {.name = "hash",
+		  .summary = "KEY is the 16 hex digits that 'weir http top', logs and\n"
+			     "$weir_key_hash show",
+		  .kind = VALUE_FLAG},
 	{.name = NULL},
 };
-
-static bool is_wanted(const struct http_zone *zone, const struct arguments *arguments)
-{
-	return http_zone_is(zone, &arguments->operands[ZONE], &arguments->options[INSTANCE]);
-}
-
-/* The names of the instances that have the zone, for a sentence. */
-static void instances_format(char *buf, size_t size, const struct http_zones *zones,
-			     const struct arguments *arguments)
-{
-	size_t length = 0;
-
-	buf[0] = '\0';
-	for (size_t i = 0; i < zones->count && length < size; i++) {
-		if (is_wanted(&zones->zones[i], arguments))
-			length += (size_t)snprintf(buf + length, size - length, "%s%s",
-						   length ? ", " : "", zones->zones[i].instance);
-	}
-}
 
 /* Finds the one zone that was named. An exit status. */
 static int zone_choose(const struct http_zones *zones, const struct arguments *arguments,
 		       const char *verb, const struct http_zone **ret)
 {
-	const char *name = arguments->operands[ZONE].text;
+	const struct http_wanted wanted = {&arguments->options[DIRECTORY],
+					   &arguments->operands[ZONE],
+					   &arguments->options[INSTANCE]};
+	char instances[HTTP_INSTANCES_SIZE];
 	size_t found = 0;
-	char instances[256];
 	struct failure why;
 
 	for (size_t i = 0; i < zones->count; i++) {
-		if (!is_wanted(&zones->zones[i], arguments))
+		if (!http_zone_is(&zones->zones[i], &wanted))
 			continue;
 		*ret = &zones->zones[i];
 		found++;
@@ -65,13 +56,13 @@ static int zone_choose(const struct http_zones *zones, const struct arguments *a
 	if (found == 1)
 		return EXIT_DONE;
 	if (!found) {
-		http_zone_unknown(&why);
-		return failed(&why, "%s zone '%s'", verb, name);
+		http_zone_unknown(zones, &wanted, &why);
+		return failed(&why, "%s zone '%s'", verb, wanted.zone->text);
 	}
-	instances_format(instances, sizeof(instances), zones, arguments);
+	http_instances_format(instances, zones, wanted.zone);
 	return misuse(arguments->command,
 		      "cannot choose a zone '%s': several have one, name it by --instance: %s",
-		      name, instances);
+		      wanted.zone->text, instances);
 }
 
 /* An address of full length, or the prefix that a source counts as. */
@@ -89,6 +80,15 @@ static bool address_of(const char *text, const struct zone_identity *identity, s
 	return true;
 }
 
+/* Whether text is a hash as http_hash_format writes it. */
+static bool hash_parse(const char *text, uint64_t *ret)
+{
+	if (strlen(text) != HASH_DIGITS || text[strspn(text, "0123456789abcdefABCDEF")])
+		return false;
+	*ret = strtoull(text, NULL, 16);
+	return true;
+}
+
 /* Reads key's text as a key of the zone. */
 static bool key_find(struct http_key *key, const struct zone_header *header)
 {
@@ -98,27 +98,64 @@ static bool key_find(struct http_key *key, const struct zone_header *header)
 	}
 	if (!address_of(key->text, &header->identity, &key->address))
 		return false;
+	key->has_address = true;
 	key->hash = key_hash_address(header->secret, &key->address);
 	return true;
+}
+
+static bool is_known(const struct http_key *key, const struct zone *zone)
+{
+	struct zone_offender offender;
+	struct slot_pair pair;
+
+	return zone_find(zone, key->hash, &pair) ||
+	       zone_offender_find(zone, key->hash, monotonic_ns(), &offender);
+}
+
+/* A text that nobody sent, but looks like what the other commands show. */
+static void hash_suspect(const struct http_key *key, const struct zone *zone)
+{
+	uint64_t hash;
+
+	if (!key->has_address && hash_parse(key->text, &hash) && !is_known(key, zone))
+		notice("no key with the text '%s' is known: if it is a key's hash, add --hash",
+		       key->text);
+}
+
+/* Why the text is no key of the zone. EXIT_MISUSE. */
+static int key_misused(const struct http_key *key, const struct arguments *arguments,
+		       const struct zone_header *header)
+{
+	if (arguments->options[HASH].given)
+		return misuse(arguments->command,
+			      "cannot use '%s' for --hash: it is not %d hex digits", key->text,
+			      HASH_DIGITS);
+	return misuse(arguments->command,
+		      "cannot use '%s' for zone '%s': its keys are addresses, IPv6 by /%u, or "
+		      "hashes with --hash",
+		      key->text, key->named->zone, header->identity.ipv6_prefix);
+}
+
+static int zone_run(struct http_key *key, const struct arguments *arguments, struct zone *zone)
+{
+	bool is_hash = arguments->options[HASH].given;
+
+	if (!(is_hash ? hash_parse(key->text, &key->hash) : key_find(key, zone->header)))
+		return key_misused(key, arguments, zone->header);
+	if (!is_hash)
+		hash_suspect(key, zone);
+	return key->verb->run(key, zone, arguments->format);
 }
 
 static int key_run(struct http_key *key, const struct arguments *arguments)
 {
 	struct zone_file *file = NULL;
 	struct failure why;
-	struct zone *zone;
 	int status;
 
 	if (key->verb->open(key->named->path, &file, &why))
 		return http_key_failed(key, &why);
-	zone = zone_file_zone(file);
-	if (key_find(key, zone->header))
-		status = key->verb->run(key, zone, arguments->format);
-	else
-		status = misuse(arguments->command,
-				"cannot use '%s' for zone '%s': its keys are addresses, IPv6 "
-				"by /%u",
-				key->text, key->named->zone, zone->header->identity.ipv6_prefix);
+	status = zone_run(key, arguments, zone_file_zone(file));
 	zone_file_close(file);
 	return status;
 }
@@ -144,11 +181,11 @@ int http_key_failed(const struct http_key *key, const struct failure *why)
 	return failed(why, "%s '%s' in zone '%s'", key->verb->name, key->text, key->named->zone);
 }
 
-void http_key_report(struct report *report, const struct http_key *key, const struct zone *zone)
+void http_key_report(struct report *report, const struct http_key *key)
 {
 	char text[PREFIX_TEXT_SIZE];
 
-	if (zone->header->identity.is_address) {
+	if (key->has_address) {
 		prefix_format(text, sizeof(text), &key->address);
 		report_string(report, "address", text);
 	} else {

@@ -7,7 +7,7 @@
 #include "cli/http_zones.h"
 #include "http/zone_file.h"
 
-/* ZONE and KEY; --dir and --instance. */
+/* ZONE and KEY; --dir, --instance and --hash. */
 extern const struct argument_spec http_key_operands[];
 extern const struct argument_spec http_key_options[];
 
@@ -25,7 +25,8 @@ struct http_key {
 	const struct http_zone *named;
 	const char *text; /* as typed */
 	uint64_t hash;
-	struct prefix address; /* of address zones */
+	bool has_address;
+	struct prefix address; /* where the key is known by it */
 };
 
 /* Does it to the key that the arguments name. An exit status. */
@@ -35,6 +36,6 @@ int http_key_run(const struct arguments *arguments, const struct http_key_verb *
 int http_key_failed(const struct http_key *key, const struct failure *why);
 
 /* Address or hash, zone and instance, into the object opened last. */
-void http_key_report(struct report *report, const struct http_key *key, const struct zone *zone);
+void http_key_report(struct report *report, const struct http_key *key);
 
 #endif

@@ -84,9 +84,16 @@ static int instance_list(struct http_zones *zones, const char *directory, const 
 	return err ? no_memory(why) : 0;
 }
 
+#define DIRECTORY_HINT "--dir takes the directory that nginx's weir_dir names"
+
+static const char *directory_of(const struct argument *given)
+{
+	return given->given ? given->text : ZONE_DIRECTORY;
+}
+
 int http_zones_list(const struct argument *given, struct http_zones *ret, struct failure *why)
 {
-	const char *directory = given->given ? given->text : ZONE_DIRECTORY;
+	const char *directory = directory_of(given);
 	struct http_zones zones = {0};
 	struct dirent **entries = NULL;
 	int count = entries_list(directory, is_visible, &entries, why);
@@ -94,6 +101,8 @@ int http_zones_list(const struct argument *given, struct http_zones *ret, struct
 
 	if (err == -ENOENT && !given->given)
 		err = 0;
+	else if (err == -ENOENT)
+		failure_hint(why, DIRECTORY_HINT);
 	for (int i = 0; i < count && !err; i++)
 		err = instance_list(&zones, directory, entries[i]->d_name, why);
 	entries_free(entries, count);
@@ -120,16 +129,50 @@ static bool is_given(const struct argument *argument, const char *text)
 	return !argument->given || !strcmp(argument->text, text);
 }
 
-bool http_zone_is(const struct http_zone *zone, const struct argument *name,
-		  const struct argument *instance)
+bool http_zone_is(const struct http_zone *zone, const struct http_wanted *wanted)
 {
-	return is_given(name, zone->zone) && is_given(instance, zone->instance);
+	return is_given(wanted->zone, zone->zone) && is_given(wanted->instance, zone->instance);
 }
 
-void http_zone_unknown(struct failure *why)
+void http_instances_format(char buf[HTTP_INSTANCES_SIZE], const struct http_zones *zones,
+			   const struct argument *zone)
 {
-	failure_set(why, ENOENT, "there is no such zone");
-	failure_hint(why, "'weir http zones' lists them");
+	const char *last = "";
+	size_t length = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < zones->count && length < HTTP_INSTANCES_SIZE; i++) {
+		const char *instance = zones->zones[i].instance;
+
+		if (!is_given(zone, zones->zones[i].zone) || !strcmp(instance, last))
+			continue;
+		length += (size_t)snprintf(buf + length, HTTP_INSTANCES_SIZE - length, "%s%s",
+					   length ? ", " : "", instance);
+		last = instance;
+	}
+}
+
+void http_zones_missing(const struct argument *directory, struct failure *why)
+{
+	failure_set(why, ENOENT, "there are no zones in '%s'", directory_of(directory));
+	failure_hint(why, DIRECTORY_HINT);
+}
+
+void http_zone_unknown(const struct http_zones *zones, const struct http_wanted *wanted,
+		       struct failure *why)
+{
+	char instances[HTTP_INSTANCES_SIZE];
+
+	http_instances_format(instances, zones, wanted->zone);
+	if (!zones->count) {
+		http_zones_missing(wanted->directory, why);
+	} else if (wanted->instance->given && instances[0]) {
+		failure_set(why, ENOENT, "there is no such %s: --instance can be %s",
+			    wanted->zone->given ? "zone in that instance" : "instance", instances);
+	} else {
+		failure_set(why, ENOENT, "there is no such zone");
+		failure_hint(why, "'weir http zones' lists them");
+	}
 }
 
 void http_rule_format(char *buf, size_t size, const struct rule *rule)

@@ -37,12 +37,27 @@ struct http_zones {
 int http_zones_list(const struct argument *given, struct http_zones *ret, struct failure *why);
 void http_zones_free(struct http_zones *zones);
 
-/* Whether it is the one named; what is not given is any. */
-bool http_zone_is(const struct http_zone *zone, const struct argument *name,
-		  const struct argument *instance);
+/* Which zones a command is about; what is not given is any. */
+struct http_wanted {
+	const struct argument *directory;
+	const struct argument *zone;
+	const struct argument *instance;
+};
 
-/* Says that there is none such. */
-void http_zone_unknown(struct failure *why);
+bool http_zone_is(const struct http_zone *zone, const struct http_wanted *wanted);
+
+/* Says why none of the zones is wanted, with a hint where to look. */
+void http_zone_unknown(const struct http_zones *zones, const struct http_wanted *wanted,
+		       struct failure *why);
+
+/* Says that there are no zones at all in the directory, with a hint where others may be. */
+void http_zones_missing(const struct argument *directory, struct failure *why);
+
+#define HTTP_INSTANCES_SIZE 160
+
+/* The names of the instances that have a zone, "main, other", as far as there is room. */
+void http_instances_format(char buf[HTTP_INSTANCES_SIZE], const struct http_zones *zones,
+			   const struct argument *zone);
 
 /* "100,20/s" of buckets, "100,1m" of windows, as a zone's default= takes it. */
 void http_rule_format(char *buf, size_t size, const struct rule *rule);

@@ -23,6 +23,7 @@ static struct zone_forgotten owed_of(struct zone *zone, const struct zone_slot *
 
 	zone_slot_answer(zone, slot, seen, 1, now_ns, &answer);
 	return (struct zone_forgotten){
+		.is_known = true,
 		.limit = answer.limit,
 		.owed = answer.limit - answer.remaining,
 	};

@@ -6,6 +6,7 @@
 #include "http/zone.h"
 
 struct zone_forgotten {
+	bool is_known;  /* has a slot */
 	uint64_t limit; /* of the rule that the key was charged under last, or of the main one */
 	uint64_t owed;  /* units of it; one that is owed in part counts */
 };
