@@ -68,13 +68,15 @@ static void no_text_is_markup(void **state)
 	report_list(report, "limits");
 	row_add(report, "~ ^/(?<a>[^/|]+)$", "`a` *b* _c_ \\ &amp; $x");
 	row_add(report, "a\nb\x1b", "\xc3\xa9|");
+	row_add(report, "by $a and $b", "$");
 	report_end(report);
 	report_string(report, "x", "<b>|</b>");
 	assert_prints(report, "| Route | Limit |\n"
 			      "| --- | --- |\n"
-			      "| \\~ ^/(?\\<a\\>\\[^/\\|\\]+)\\$ "
-			      "| \\`a\\` \\*b\\* \\_c\\_ \\\\ \\&amp; \\$x |\n"
+			      "| \\~ ^/(?\\<a\\>\\[^/\\|\\]+)$ "
+			      "| \\`a\\` \\*b\\* \\_c\\_ \\\\ \\&amp; $x |\n"
 			      "| a?b? | \xc3\xa9\\| |\n"
+			      "| by <span>$</span>a and <span>$</span>b | $ |\n"
 			      "\n"
 			      "\\<b\\>\\|\\</b\\>\n");
 }

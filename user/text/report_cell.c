@@ -11,8 +11,11 @@
 /* From here on a double's whole part has more digits than it knows. */
 #define REAL_MAX 1e15
 
-/* Between two dollars GitHub sees mathematics. */
-#define MARKDOWN_MARKS "\\`*_[]<>|~&$"
+#define MARKDOWN_MARKS "\\`*_[]<>|~&"
+
+/* Between two dollars GitHub sees mathematics, whatever is before them: its documentation has each
+ * in an element of its own. One by itself is only a dollar. */
+#define MARKDOWN_DOLLAR "<span>$</span>"
 
 static bool key_ends_in(const char *key, const char *end)
 {
@@ -160,7 +163,14 @@ void cell_write(const struct cell *cell, FILE *out)
 
 void cell_write_markdown(const struct cell *cell, FILE *out)
 {
+	const char *dollar = strchr(cell->text, '$');
+	bool is_mathematics = dollar && strchr(dollar + 1, '$');
+
 	for (const char *at = cell->text; *at; at += step_size(at)) {
+		if (*at == '$' && is_mathematics) {
+			fputs(MARKDOWN_DOLLAR, out);
+			continue;
+		}
 		if (strchr(MARKDOWN_MARKS, *at))
 			fputc('\\', out);
 		character_write(at, out);
