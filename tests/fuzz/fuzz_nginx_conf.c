@@ -10,6 +10,7 @@
 
 #include "cli/nginx_conf.h"
 #include "cli/nginx_conf_limits.h"
+#include "cli/nginx_conf_publish.h"
 
 #define FILES_MAX 4
 
@@ -105,6 +106,15 @@ static void limits_are_whole(const struct nginx_limits *limits)
 		require(limits->notices[i][0]);
 }
 
+static void publication_is_less(struct nginx_limits *limits)
+{
+	size_t count = limits->count, internal = nginx_limits_publish(limits);
+
+	require(limits->count + internal <= count);
+	for (size_t i = 0; i < limits->count; i++)
+		require(!limits->limits[i].is_internal && !limits->limits[i].is_observed);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
@@ -123,6 +133,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	directives_are_whole(conf.first);
 	require(!nginx_limits_list(&conf, &limits));
 	limits_are_whole(&limits);
+	publication_is_less(&limits);
 	nginx_limits_free(&limits);
 	nginx_conf_free(&conf);
 	return 0;

@@ -144,7 +144,8 @@ document_has() {
 }
 
 text_has() {
-	limits | tee "$NGINX_DIR/text" | grep -Eq -- "$1" || { cat "$NGINX_DIR/text" && return 1; }
+	limits >"$NGINX_DIR/text" || return
+	grep -Eq -- "$1" "$NGINX_DIR/text" || { cat "$NGINX_DIR/text" && return 1; }
 }
 
 # agree yes|no BODY: nginx takes the configuration, or does not, and so does weir.
@@ -202,11 +203,15 @@ tap_equal 'a ban is as long as listed' '2 refusals within 1m: banned for 15m, at
 tap_equal 'nothing is to be said about it' '' "$(limits 2>&1 >/dev/null)"
 tap_check 'as text there is a row for each' text_has \
 	'^a\.example, b\.example  = /login +all +no +login +5, then 1 per hour, refused requests count +path '
-tap_check 'as Markdown too' document_has '| a.example, b.example | /both/ | all | 100 per minute | header X-Api-Key, else client address | 2 | 429 | Retry-After, RateLimit, X-RateLimit | - |'
-tap_check 'where variables are shown' document_has '| a.example, b.example | /plan | all | by \$arg\_c; unless set 1, then 50 per second | client address | \$cost | 429 | Retry-After, RateLimit | - |'
-tap_check 'what a front asks about' document_has '| check.example | /api | GET, HEAD | 1000, then 100 per second | client address | 2 | 429 | Retry-After, RateLimit | - |'
-tap_check 'and bans' document_has '| check.example | = /strict | all | 1, then 1 per minute | client address | 1 | 429 | Retry-After, RateLimit | 2 refusals within 1m: banned for 15m, at most 1d |'
-tap_check 'and what is given back' document_has '| check.example | = /form | all | 3, then 1 per hour | form field username | 1, given back on 2xx | 429 | Retry-After, RateLimit | - |'
+tap_check 'as Markdown too' document_has '| a.example, b.example | /both/ | all | 100 per minute | header X-Api-Key, else client address | 2 | window | 429 | Retry-After, RateLimit, X-RateLimit | - |'
+tap_check 'where an exact route is a path' document_has '| a.example, b.example | /login | all | 5, then 1 per hour, refused requests count | path | 1 | login | 429 | Retry-After, RateLimit | - |'
+tap_check 'where variables are shown' document_has '| a.example, b.example | /plan | all | by $arg\_c; unless set 1, then 50 per second | client address | $cost | plan | 429 | Retry-After, RateLimit | - |'
+tap_check 'what a front asks about, without the server it asks' document_has '| - | /api | GET, HEAD | 1000, then 100 per second | client address | 2 | address | 429 | Retry-After, RateLimit | - |'
+tap_check 'and bans' document_has '| check.example | /strict | all | 1, then 1 per minute | client address | 1 | strict | 429 | Retry-After, RateLimit | 2 refusals within 1m: banned for 15m, at most 1d |'
+tap_check 'and what is given back' document_has '| check.example | /form | all | 3, then 1 per hour | form field username | 1, given back on 2xx | account | 429 | Retry-After, RateLimit | - |'
+tap_check 'and what replies hide' document_has 'Replies do not tell the limits of: /hidden.'
+tap_check 'and what a policy name is for' document_has \
+	'RateLimit and RateLimit-Policy tell limits apart by policy name.'
 tap_check 'which has a sentence' document_has \
 	'A request over a limit is answered with the status in its row.'
 tap_check 'and one on addresses' document_has 'IPv6 addresses count by their /64.'

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "cli/nginx_conf_publish.h"
 #include "nginx_limits_made.h"
 
 /* Where limits are: "/a a, /a b". */
@@ -162,6 +163,112 @@ static void what_no_client_asks_for_is_marked(void **state)
 	nginx_limits_free(&limits);
 }
 
+static void a_limit_that_replies_hide_is_marked(void **state)
+{
+	struct nginx_limits limits;
+
+	(void)state;
+	limits_read("weir a; server { location /a { weir_reveal off; } location / { } }", &limits);
+	assert_int_equal(limits.count, 2);
+	assert_true(limits.limits[0].is_hidden);
+	assert_false(limits.limits[1].is_hidden);
+	nginx_limits_free(&limits);
+}
+
+/* What is published: "SERVER ROUTE ZONE, ...", without a server "ROUTE ZONE". */
+static void assert_published(const char *inside, const char *expected)
+{
+	struct nginx_limits limits;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	limits_read(inside, &limits);
+	nginx_limits_publish(&limits);
+	for (size_t i = 0; i < limits.count; i++)
+		fprintf(out, "%s%s%s%s %s", i ? ", " : "",
+			limits.limits[i].server ? limits.limits[i].server : "",
+			limits.limits[i].server ? " " : "", limits.limits[i].route,
+			limits.limits[i].zone);
+	fclose(out);
+	assert_string_equal(text, expected);
+	free(text);
+	nginx_limits_free(&limits);
+}
+
+#define CHECK(route) \
+	"server { listen 127.0.0.1:9; location /c { weir_check nginx from=::1; " route " } } "
+
+static void what_reads_the_same_is_published_once(void **state)
+{
+	(void)state;
+	assert_published(ZONE_A CHECK("weir_route =/l a;")
+				 CHECK("weir_route =/l a;") "server { location = /l { weir a; } }",
+			 "/l a");
+	assert_published(ZONE_A CHECK("weir_route /l a;") CHECK("weir_route /l a methods=GET;")
+				 CHECK("weir_route /l a cost=2;"),
+			 "/l a, /l a, /l a");
+	assert_published(ZONE_A ZONE_B "server { location /l { weir a; weir b; } }", "/l a, /l b");
+	assert_published(ZONE_A "weir_zone twin key=$weir_address capacity=5 rate=1/s; "
+				"server { location /l { weir a; weir twin; } }",
+			 "/l a, /l twin");
+	assert_published(ZONE_A "server { location /l { weir a; weir_headers legacy; } } "
+				"server { location /l { weir a; weir_headers off; } }",
+			 "/l a, /l a");
+	assert_published(ZONE_A "server { location /l { weir a; } } "
+				"server { location /l { weir a; weir_reveal off; } }",
+			 "/l a, /l a");
+}
+
+static void servers_are_published_where_two_names_differ(void **state)
+{
+	(void)state;
+	assert_published("server { listen 1; location /a { weir a; } } "
+			 "server { listen 2; location /b { weir a; } }",
+			 "/a a, /b a");
+	assert_published(
+		"server { server_name x; location /a { weir a; } } "
+		"server { server_name _; location /b { weir a; } }" CHECK("weir_route /c a;"),
+		"/a a, /b a, /c a");
+	assert_published(
+		"server { server_name x; location /a { weir a; } } "
+		"server { listen 2; location /b { weir a; } } "
+		"server { server_name y; location /a { weir a; } }" CHECK("weir_route /c a;"),
+		"x /a a, /b a, y /a a, /c a");
+	assert_published("server { server_name x; location /c { weir_check nginx from=::1; "
+			 "weir_route /a a; } } server { server_name y; location /b { weir a; } }",
+			 "/a a, /b a");
+}
+
+static void routes_are_published_as_paths(void **state)
+{
+	(void)state;
+	assert_published(ZONE_A ZONE_B
+			 "server { location = /l { weir a; weir b; } location ^~ /s/ { weir a; } "
+			 "location ^~/t { weir a; } location ~ ^/r { weir a; } }",
+			 "/l a, /l b, /s/ a, /t a, ~ ^/r a");
+	assert_published(ZONE_A ZONE_B
+			 "server { location = /l { weir a; weir b; } location ^~ /l { weir a; } }",
+			 "= /l a, = /l b, /l a");
+}
+
+static void what_no_client_meets_is_not_published(void **state)
+{
+	struct nginx_limits limits;
+
+	(void)state;
+	limits_read(ZONE_A "weir_zone o key=$uri capacity=1 rate=1/s observe; server { "
+			   "location @n { weir a; weir o; } location /i { internal; weir a; } "
+			   "location / { weir o; weir a; } }",
+		    &limits);
+	assert_int_equal(nginx_limits_publish(&limits), 2);
+	assert_int_equal(limits.count, 1);
+	assert_text(limits.limits[0].route, "/");
+	assert_text(limits.limits[0].zone, "a");
+	nginx_limits_free(&limits);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -175,6 +282,11 @@ int main(void)
 		cmocka_unit_test(routes_that_a_front_asks_about_are_listed),
 		cmocka_unit_test(what_an_application_asks_for_is_said_to_be_unknown),
 		cmocka_unit_test(what_no_client_asks_for_is_marked),
+		cmocka_unit_test(a_limit_that_replies_hide_is_marked),
+		cmocka_unit_test(what_reads_the_same_is_published_once),
+		cmocka_unit_test(servers_are_published_where_two_names_differ),
+		cmocka_unit_test(routes_are_published_as_paths),
+		cmocka_unit_test(what_no_client_meets_is_not_published),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
 #include "cli/conf_files.h"
 #include "cli/nginx_conf.h"
 #include "cli/nginx_conf_limits.h"
+#include "cli/nginx_conf_publish.h"
 #include "text/address.h"
 #include "weir.h"
 
@@ -29,15 +32,9 @@ static const struct argument_spec options[] = {
 struct columns {
 	enum report_format format;
 	const struct nginx_limit *first; /* NULL: there is no row */
-	bool server, methods, cost, status, fields, ban, observed, internal;
+	bool server, methods, policy, cost, status, fields, ban, observed, internal;
 	bool by_address; /* no column: whether any limit is */
 };
-
-/* Of a document, what clients meet. */
-static bool is_row(const struct nginx_limit *limit, enum report_format format)
-{
-	return format != REPORT_MARKDOWN || (!limit->is_observed && !limit->is_internal);
-}
 
 static bool differs(const char *a, const char *b)
 {
@@ -51,6 +48,7 @@ static void columns_extend(struct columns *columns, const struct nginx_limit *li
 	columns->first = first;
 	columns->server |= differs(limit->server, first->server);
 	columns->methods |= limit->methods != NULL;
+	columns->policy |= limit->policy != NULL;
 	columns->cost |= differs(limit->cost, "1");
 	columns->status |= differs(limit->status, first->status);
 	columns->fields |= differs(limit->fields, first->fields);
@@ -73,10 +71,8 @@ static struct columns columns_choose(const struct nginx_limits *limits, enum rep
 				  .observed = all,
 				  .internal = all};
 
-	for (size_t i = 0; i < limits->count; i++) {
-		if (is_row(&limits->limits[i], format))
-			columns_extend(&columns, &limits->limits[i]);
-	}
+	for (size_t i = 0; i < limits->count; i++)
+		columns_extend(&columns, &limits->limits[i]);
 	return columns;
 }
 
@@ -125,6 +121,8 @@ static void report_limit(struct report *report, const struct nginx_limit *limit,
 		report_string(report, "cost", limit->cost);
 	if (columns->format != REPORT_MARKDOWN)
 		report_string(report, "algorithm", limit->algorithm);
+	else if (columns->policy)
+		report_string(report, "policy_name", limit->policy ? limit->zone : NULL);
 	report_refusal(report, limit, columns);
 	report_end(report);
 }
@@ -133,10 +131,8 @@ static void report_limits(struct report *report, const struct nginx_limits *limi
 			  const struct columns *columns)
 {
 	report_list(report, "limits");
-	for (size_t i = 0; i < limits->count; i++) {
-		if (is_row(&limits->limits[i], columns->format))
-			report_limit(report, &limits->limits[i], columns);
-	}
+	for (size_t i = 0; i < limits->count; i++)
+		report_limit(report, &limits->limits[i], columns);
 	report_end(report);
 }
 
@@ -167,38 +163,97 @@ static void report_addresses(struct report *report, unsigned int ipv6_prefix)
 	report_string(report, "addresses", sentence);
 }
 
-/* What a reader of the table needs besides. */
-static void report_sentences(struct report *report, const struct nginx_limits *limits,
-			     const struct columns *columns)
+static bool is_first_hidden(const struct nginx_limits *limits, size_t at)
 {
-	report_answer(report, columns);
-	if (columns->by_address && limits->ipv6_prefix < address_bits(WEIR_IPV6))
-		report_addresses(report, limits->ipv6_prefix);
+	for (size_t i = 0; i < at; i++) {
+		if (limits->limits[i].is_hidden &&
+		    !strcmp(limits->limits[i].route, limits->limits[at].route))
+			return false;
+	}
+	return limits->limits[at].is_hidden;
 }
 
-/* What was not made out, and what a table for clients leaves out though they may come by it. */
-static void notices_tell(const struct nginx_limits *limits, enum report_format format)
+/* The sentence on those whose limits no reply tells, to be freed; "": none. NULL without memory. */
+static char *hidden_tell(const struct nginx_limits *limits)
 {
-	size_t internal = 0;
+	const char *before = "Replies do not tell the limits of: ";
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
 
+	if (!out)
+		return NULL;
+	for (size_t i = 0; i < limits->count; i++) {
+		if (!is_first_hidden(limits, i))
+			continue;
+		fprintf(out, "%s%s", before, limits->limits[i].route);
+		before = ", ";
+	}
+	if (before[0] == ',')
+		fputc('.', out);
+	if (!fclose(out))
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* 0 or -ENOMEM. */
+static int report_hidden(struct report *report, const struct nginx_limits *limits)
+{
+	char *sentence = hidden_tell(limits);
+
+	if (!sentence)
+		return -ENOMEM;
+	if (sentence[0])
+		report_string(report, "hidden", sentence);
+	free(sentence);
+	return 0;
+}
+
+/* What a reader of the table needs besides. 0 or -ENOMEM. */
+static int report_sentences(struct report *report, const struct nginx_limits *limits,
+			    const struct columns *columns)
+{
+	report_answer(report, columns);
+	if (columns->policy)
+		report_string(report, "policies",
+			      "RateLimit and RateLimit-Policy tell limits apart by policy name.");
+	if (columns->by_address && limits->ipv6_prefix < address_bits(WEIR_IPV6))
+		report_addresses(report, limits->ipv6_prefix);
+	return report_hidden(report, limits);
+}
+
+static void notices_tell(const struct nginx_limits *limits)
+{
 	for (size_t i = 0; i < limits->notices_count; i++)
 		notice("%s", limits->notices[i]);
-	for (size_t i = 0; format == REPORT_MARKDOWN && i < limits->count; i++)
-		internal += limits->limits[i].is_internal && !limits->limits[i].is_observed;
-	if (internal)
-		notice("left out: %zu of locations that are internal or named", internal);
 }
 
 static int limits_show(const struct nginx_limits *limits, enum report_format format)
 {
 	struct columns columns = columns_choose(limits, format);
 	struct report *report = report_new(format);
+	struct failure why;
+	int err = 0;
 
-	notices_tell(limits, format);
 	report_limits(report, limits, &columns);
 	if (format == REPORT_MARKDOWN)
-		report_sentences(report, limits, &columns);
-	return report_finish(report);
+		err = report_sentences(report, limits, &columns);
+	if (!err)
+		return report_finish(report);
+	report_free(report);
+	failure_errno(&why, err);
+	return failed(&why, "list the limits");
+}
+
+/* Of what is left out for clients, what they may come by all the same is told. */
+static int limits_publish(struct nginx_limits *limits)
+{
+	size_t internal = nginx_limits_publish(limits);
+
+	if (internal)
+		notice("left out: %zu of locations that are internal or named", internal);
+	return limits_show(limits, REPORT_MARKDOWN);
 }
 
 static int run(const struct arguments *arguments)
@@ -221,7 +276,8 @@ static int run(const struct arguments *arguments)
 		failure_errno(&why, err);
 		return failed(&why, "list the limits of '%s'", path);
 	}
-	status = limits_show(&limits, is_document ? REPORT_MARKDOWN : arguments->format);
+	notices_tell(&limits);
+	status = is_document ? limits_publish(&limits) : limits_show(&limits, arguments->format);
 	nginx_limits_free(&limits);
 	return status;
 }
@@ -234,7 +290,8 @@ const struct command command_http_limits = {
 		"the limits in force there, a row for each zone: how much, for whom, and what\n"
 		"a refusal is answered with. nginx need not run, and what it would not take is\n"
 		"shown as it is: 'nginx -t' tells. With --markdown it is a table to publish,\n"
-		"without zones that only observe and locations that clients cannot ask for.",
+		"without zones that only observe and locations that clients cannot ask for,\n"
+		"with each row once, and servers only by their names, where two differ.",
 	.examples = "weir http limits\n"
 		    "weir http limits --conf ./nginx.conf --markdown > LIMITS.md\n"
 		    "weir http limits --json | jq -r '.limits[] | [.route, .policy] | @tsv'\n",

@@ -16,13 +16,15 @@ struct conf_level {
 	const char *status;                   /* weir_refusal_status */
 	bool hides;                           /* weir_reveal off */
 	bool is_internal;
-	bool returns; /* before anything is limited */
+	bool is_named;   /* as a limit's */
+	bool is_checked; /* the same */
+	bool returns;    /* before anything is limited */
 };
 
 /* What holds around http, with the module's defaults. */
 struct conf_level conf_level_outermost(void);
 
-/* The level that block opens inside outer; server and is_internal are as outer's. */
+/* The level that block opens inside outer; server, is_internal and is_named are as outer's. */
 struct conf_level conf_level_inside(const struct conf_level *outer,
 				    const struct nginx_directive *block);
 

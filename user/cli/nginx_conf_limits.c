@@ -99,7 +99,9 @@ static void location_add(struct conf_listing *listing, const struct conf_level *
 		conf_notice_add(listing, check, "what an application asks for is not known here");
 	if (check)
 		level.is_internal = false;
+	level.is_checked = true;
 	routes_add(listing, &level);
+	level.is_checked = false;
 	locations_add(listing, &level);
 }
 
@@ -111,13 +113,21 @@ static void locations_add(struct conf_listing *listing, const struct conf_level 
 		location_add(listing, outer, location);
 }
 
+/* NULL where it has none. */
+static const struct nginx_directive *names_of(const struct nginx_directive *server)
+{
+	const struct nginx_directive *names = nginx_directive_find(server->inside, "server_name");
+
+	return names && names->words_count > 1 && names->words[1][0] ? names : NULL;
+}
+
 /* Its names, or what it listens on first. */
 static char *server_name(struct conf_listing *listing, const struct nginx_directive *server)
 {
-	const struct nginx_directive *names = nginx_directive_find(server->inside, "server_name");
+	const struct nginx_directive *names = names_of(server);
 	const struct nginx_directive *listen = nginx_directive_find(server->inside, "listen");
 
-	if (names && names->words_count > 1 && names->words[1][0])
+	if (names)
 		return conf_text_owned(listing, conf_words_join(names, 1, ", "));
 	return conf_text_copied(listing, listen && listen->words_count > 1 ? listen->words[1] : "");
 }
@@ -144,6 +154,7 @@ static void server_add(struct conf_listing *listing, const struct conf_level *ht
 	char *name = server_name(listing, server);
 
 	level.server = name;
+	level.is_named = name && names_of(server) && strcmp(name, "_");
 	if (name && !level.returns) {
 		locations_add(listing, &level);
 		if (!has_location_for_all(level.inside))
@@ -193,7 +204,7 @@ int nginx_limits_list(const struct nginx_conf *conf, struct nginx_limits *ret)
 	return listing.err;
 }
 
-static void limit_free(struct nginx_limit *limit)
+void nginx_limit_free(struct nginx_limit *limit)
 {
 	free(limit->server);
 	free(limit->route);
@@ -210,7 +221,7 @@ static void limit_free(struct nginx_limit *limit)
 void nginx_limits_free(struct nginx_limits *limits)
 {
 	for (size_t i = 0; i < limits->count; i++)
-		limit_free(&limits->limits[i]);
+		nginx_limit_free(&limits->limits[i]);
 	for (size_t i = 0; i < limits->notices_count; i++)
 		free(limits->notices[i]);
 	free(limits->limits);

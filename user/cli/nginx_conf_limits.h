@@ -30,6 +30,9 @@ struct nginx_limit {
 	bool is_address;       /* per $weir_address, perhaps among others */
 	bool is_observed;
 	bool is_internal; /* no client asks for the route: @name, or internal */
+	bool is_named;    /* server is names, and not the catch-all "_" */
+	bool is_checked;  /* the route is a weir_route: a front asks about it */
+	bool is_hidden;   /* weir_reveal off: no reply tells of the limit */
 };
 
 struct nginx_limits {
@@ -44,5 +47,8 @@ struct nginx_limits {
  * algorithms and fields. */
 int nginx_limits_list(const struct nginx_conf *conf, struct nginx_limits *ret);
 void nginx_limits_free(struct nginx_limits *limits);
+
+/* What one of a list has of its own. */
+void nginx_limit_free(struct nginx_limit *limit);
 
 #endif

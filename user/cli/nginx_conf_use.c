@@ -230,5 +230,8 @@ void conf_use_add(struct conf_listing *listing, const struct conf_use *use)
 	limit->zone = conf_text_copied(listing, use->zone);
 	limit->cost = cost_format(listing, use);
 	limit->is_internal = use->level->is_internal;
+	limit->is_named = use->level->is_named;
+	limit->is_checked = use->level->is_checked;
+	limit->is_hidden = use->level->hides;
 	zone_look(listing, use, limit);
 }
