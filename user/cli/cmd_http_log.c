@@ -30,7 +30,9 @@ static const struct argument_spec options[] = {
 	[SIMULATE] = {.name = "simulate",
 		      .value = "LIMIT",
 		      .summary = "'PREFIX CAPACITY RATE', as --limit of weir http run: whom it\n"
-				 "would have refused; each on its own",
+				 "would have refused; each on its own, a token bucket over all\n"
+				 "requests of the path: it says nothing of limits that count\n"
+				 "failures only",
 		      .kind = VALUE_TEXT,
 		      .many = true},
 	[TOP] = {.name = "top",
