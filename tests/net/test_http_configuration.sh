@@ -13,6 +13,9 @@ said_of() {
 	weir_zone claimed key=\$http_x_api_key capacity=5 rate=1/s;
 	weir_zone window key=\$weir_address algorithm=fixed-window limit=5 per=1s;
 	map \$uri \$mapped { default 3; }
+	weir_form_field \$field username;
+	weir_zone formed key=\$field capacity=5 rate=1/s;
+	weir_zone mixed key=\$field key=\$weir_address capacity=5 rate=1/s;
 	weir_zone variable key=\$weir_address capacity=\$mapped rate=1/s default=5,1/s;
 	$1
 	server {
@@ -181,6 +184,8 @@ location | weir_retry_jitter -1; | invalid value
 location | weir_retry_jitter 2h; | 3600s
 location | weir_exempt_preflight maybe; | invalid value
 location | weir_log_level crit; | invalid value "crit"
+location | weir_check caddy from=127.0.0.1; weir_route / formed; | zone "formed".*a check has none: it would limit nothing
+location | weir_check caddy from=127.0.0.1; weir_route /api good; weir_route / good formed; | zone "formed".*it would limit nothing
 END
 # nginx itself looks for variables, at the end, and says no line.
 no_such_variable() {
@@ -200,6 +205,7 @@ tap_check 'refused: a cost in no variable' no_such_variable '' 'weir good cost=$
 table warned 'warned of' <<'END'
 location | weir good; return 200; | return
 location | weir claimed; | claim
+location | weir_check caddy from=127.0.0.1; weir_route / good mixed; | zone "mixed".*only its other keys count here
 http | weir_zone z key=$uri capacity=5 rate=1/s; | "z" limits nothing
 http | weir_zone z key=$uri capacity=1k rate=1/h entries=64; | entries
 http | weir_zone z key=$weir_address capacity=1 rate=1/year; | room for 0 new keys
@@ -207,6 +213,17 @@ END
 claim='weir_zone z key=$weir_address capacity=$arg_a rate=1/s default=10,1/s;'
 tap_check 'warned of: a limit that the client says itself' \
 	warned "$claim" 'own limit' "$claim" 'weir z;'
+# forms KEYS: by fields alone.
+forms() {
+	local zone="weir_zone z $1 capacity=5 rate=1/s; weir_form_field \$later user;"
+
+	tap_check "warned of: $1" warned "$zone" 'zone "z".*unreadable.*second "key=$weir_address"' \
+		"$zone" 'weir good; weir z;'
+}
+forms 'key=$field'
+forms 'key=${Field}'
+forms 'key=$later'
+forms 'key=$field key=$later'
 tap_check 'warned of: a location that drops what its server limits' warned 'weir window;' \
 	'drops zone "good"' "server { listen 8085; weir good; location / { 
 		weir window;
@@ -228,7 +245,11 @@ weir_zone z key=$weir_address algorithm=sliding-window limit=100 per=1d entries=
 weir_zone z key=$weir_address algorithm=leaky-bucket capacity=50 rate=10/s observe;
 weir_zone z key=$weir_address key=$uri capacity=10 rate=1/s count-refused shared=all;
 weir_zone z key=$weir_address$uri capacity=$mapped rate=$mapped/s default=10,1/s overflow=100,10/s;
+weir_zone z key=$field key=$weir_address capacity=5 rate=1/s;
+weir_zone z key=$field$weir_address capacity=5 rate=1/s;
 weir_address forwarded from=10.0.0.0/8 from=unix:; weir_zone z key=$uri capacity=5 rate=1/s;
 END
+tap_check 'accepted: an application, which names the key itself' accepted '' \
+	'weir_check app from=127.0.0.1;'
 tap_equal 'and nothing was made by it' 0 "$(find "$NGINX_DIR" -path "$NGINX_ZONES*" | wc -l)"
 tap_finish

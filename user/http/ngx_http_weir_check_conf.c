@@ -201,6 +201,27 @@ char *ngx_http_weir_route(ngx_conf_t *cf, ngx_command_t *command, void *opaque)
 	return NGX_CONF_OK;
 }
 
+/* The front keeps the request's body. */
+static char *route_forms_check(ngx_conf_t *cf, const ngx_http_weir_limit_t *limit)
+{
+	const ngx_http_weir_main_conf_t *conf =
+		ngx_http_conf_get_module_main_conf(cf, ngx_http_weir_module);
+	const ngx_http_weir_zone_t *zone = limit->zone;
+	ngx_uint_t forms = ngx_http_weir_form_keys(conf, zone);
+	bool has_other = forms < zone->keys->nelts;
+	ngx_uint_t level = has_other ? NGX_LOG_WARN : NGX_LOG_EMERG;
+
+	if (!forms)
+		return NGX_CONF_OK;
+	ngx_log_error(level, cf->log, 0,
+		      "weir_route: zone \"%V\" is keyed by a field of the body, and a check has "
+		      "none: %s in %V:%ui",
+		      &zone->name,
+		      has_other ? "only its other keys count here" : "it would limit nothing",
+		      &limit->place.file, limit->place.line);
+	return has_other ? NGX_CONF_OK : NGX_CONF_ERROR;
+}
+
 /* Nobody is held: the front waits for the answer. */
 static char *route_limits_check(ngx_conf_t *cf, ngx_array_t *limits)
 {
@@ -208,8 +229,11 @@ static char *route_limits_check(ngx_conf_t *cf, ngx_array_t *limits)
 
 	if (ngx_http_weir_limits_check(cf, limits))
 		return NGX_CONF_ERROR;
-	for (ngx_uint_t i = 0; i < limits->nelts; i++)
+	for (ngx_uint_t i = 0; i < limits->nelts; i++) {
+		if (route_forms_check(cf, &limit[i]))
+			return NGX_CONF_ERROR;
 		limit[i].may_hold = false;
+	}
 	return NGX_CONF_OK;
 }
 

@@ -100,8 +100,10 @@ typedef struct {
 	ngx_array_t trusted; /* of struct prefix */
 	bool trusts_unix;
 	ngx_uint_t ipv6_prefix;
-	size_t form_max_bytes; /* the largest of weir_form_field; 0: there is none */
-	bool has_app;          /* a weir_check app, which may name any zone */
+	/* weir_form_field */
+	ngx_array_t form_names; /* of ngx_str_t: the variables */
+	size_t form_max_bytes;  /* the largest of them; 0: there is none */
+	bool has_app;           /* a weir_check app, which may name any zone */
 } ngx_http_weir_main_conf_t;
 
 enum ngx_http_weir_fields {
@@ -192,6 +194,10 @@ ngx_int_t ngx_http_weir_penalty_check(ngx_conf_t *cf, const ngx_http_weir_zone_t
 
 /* ngx_http_weir_form.c */
 char *ngx_http_weir_form_field(ngx_conf_t *cf, ngx_command_t *command, void *conf);
+/* How many of the zone's keys are such a variable and nothing else; what is made of one by a map or
+ * in a longer text is not seen. */
+ngx_uint_t ngx_http_weir_form_keys(const ngx_http_weir_main_conf_t *conf,
+				   const ngx_http_weir_zone_t *zone);
 
 /* ngx_http_weir_cors.c */
 char *ngx_http_weir_cors(ngx_conf_t *cf, ngx_command_t *command, void *conf);

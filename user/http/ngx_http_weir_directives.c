@@ -213,7 +213,8 @@ void *ngx_http_weir_create_main_conf(ngx_conf_t *cf)
 	ngx_http_weir_main_conf_t *conf = ngx_pcalloc(cf->pool, sizeof(*conf));
 
 	if (!conf || ngx_array_init(&conf->zones, cf->pool, 4, sizeof(ngx_http_weir_zone_t *)) ||
-	    ngx_array_init(&conf->trusted, cf->pool, 4, sizeof(struct prefix)))
+	    ngx_array_init(&conf->trusted, cf->pool, 4, sizeof(struct prefix)) ||
+	    ngx_array_init(&conf->form_names, cf->pool, 4, sizeof(ngx_str_t)))
 		return NULL;
 	conf->held_max = NGX_CONF_UNSET;
 	conf->ipv6_prefix = KEY_IPV6_PREFIX_DEFAULT;

@@ -153,6 +153,7 @@ char *ngx_http_weir_form_field(ngx_conf_t *cf, ngx_command_t *command, void *opa
 	ngx_str_t name = ngx_http_weir_variable_name(&words[1]);
 	ngx_http_weir_form_t *form = ngx_pcalloc(cf->pool, sizeof(*form));
 	ngx_http_variable_t *variable;
+	ngx_str_t *known;
 
 	(void)command;
 	if (!form)
@@ -170,12 +171,41 @@ char *ngx_http_weir_form_field(ngx_conf_t *cf, ngx_command_t *command, void *opa
 			return NGX_CONF_ERROR;
 	}
 	variable = ngx_http_add_variable(cf, &name, NGX_HTTP_VAR_NOCACHEABLE);
-	if (!variable)
+	known = ngx_array_push(&conf->form_names);
+	if (!variable || !known)
 		return NGX_CONF_ERROR;
+	*known = name;
 	variable->get_handler = value_get;
 	variable->data = (uintptr_t)form;
 	conf->form_max_bytes = ngx_max(conf->form_max_bytes, form->max_bytes);
 	return NGX_CONF_OK;
+}
+
+/* Names of variables are compared in any case, as nginx does. */
+static bool is_form_name(const ngx_http_weir_main_conf_t *conf, const ngx_str_t *name)
+{
+	const ngx_str_t *known = conf->form_names.elts;
+
+	for (ngx_uint_t i = 0; i < conf->form_names.nelts; i++) {
+		if (known[i].len == name->len &&
+		    !ngx_strncasecmp(known[i].data, name->data, name->len))
+			return true;
+	}
+	return false;
+}
+
+ngx_uint_t ngx_http_weir_form_keys(const ngx_http_weir_main_conf_t *conf,
+				   const ngx_http_weir_zone_t *zone)
+{
+	const ngx_http_complex_value_t *keys = zone->keys->elts;
+	ngx_uint_t count = 0;
+
+	for (ngx_uint_t i = 0; i < zone->keys->nelts; i++) {
+		ngx_str_t name = ngx_http_weir_variable_name(&keys[i].value);
+
+		count += is_form_name(conf, &name);
+	}
+	return count;
 }
 
 /* Whether each variable is known; NULL without memory. */

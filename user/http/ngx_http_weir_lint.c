@@ -165,6 +165,26 @@ static void lint_refunds(ngx_conf_t *cf, const ngx_array_t *limits)
 	}
 }
 
+/* Anybody can make a field unreadable, and is exempt then. */
+static void lint_forms(ngx_conf_t *cf, const ngx_array_t *limits)
+{
+	const ngx_http_weir_main_conf_t *conf =
+		ngx_http_conf_get_module_main_conf(cf, ngx_http_weir_module);
+	const ngx_http_weir_limit_t *limit = limits->elts;
+
+	for (ngx_uint_t i = 0; i < limits->nelts; i++) {
+		const ngx_http_weir_zone_t *zone = limit[i].zone;
+
+		if (ngx_http_weir_form_keys(conf, zone) < zone->keys->nelts)
+			continue;
+		ngx_log_error(NGX_LOG_WARN, cf->log, 0,
+			      "zone \"%V\" is keyed by a field of the body alone, and who makes it "
+			      "unreadable is exempt: give it a second \"key=$weir_address\" in "
+			      "%V:%ui",
+			      &zone->name, &zone->place.file, zone->place.line);
+	}
+}
+
 void ngx_http_weir_lint(ngx_conf_t *cf, ngx_http_weir_loc_conf_t *parent,
 			ngx_http_weir_loc_conf_t *conf, bool is_inherited)
 {
@@ -182,6 +202,7 @@ void ngx_http_weir_lint(ngx_conf_t *cf, ngx_http_weir_loc_conf_t *parent,
 		return;
 	lint_dropped(cf, parent, conf, &core->name);
 	lint_claims(cf, conf->limits);
+	lint_forms(cf, conf->limits);
 	lint_chosen(cf, conf->limits);
 	lint_refunds(cf, conf->limits);
 }
