@@ -44,6 +44,8 @@ body() {
 	weir_penalty few refusals=1 within=60s ban=1h max=1h offenders=8;
 	weir_zone many key=\$weir_address capacity=5 rate=1/d entries=1k;
 	weir_penalty many refusals=40 within=60s ban=1h max=1h;
+	weir_zone loud key=\$weir_address capacity=1 rate=1/d entries=1k;
+	weir_penalty loud refusals=1 within=60s ban=1h max=1h;
 	weir_zone account key=\$arg_key capacity=1 rate=1/d entries=1k;
 	weir_penalty account refusals=2 within=60s ban=1h max=1h penalty-any-key;
 	log_format told '\$weir_address \$weir_status \$weir_zone \$pid';
@@ -60,6 +62,7 @@ body() {
 		location /hidden-other { weir empty; weir_reveal off; try_files /ok =500; }
 		location /other { weir empty; weir api; try_files /ok =500; }
 		$(zone_locations again fading quick seldom seen crowd held few many)
+		location /loud { weir loud; weir_log_level error; try_files /ok =500; }
 		location /account { weir account; try_files /ok =500; }
 	}
 	END
@@ -190,7 +193,9 @@ tap_equal 'and RateLimit says the same' \
 	"\"api\";r=0;t=$(sed -n 's/^retry-after: //Ip' <<<"$fields")" \
 	"$(sed -n 's/^ratelimit: //Ip' <<<"$fields")"
 tap_check 'the log tells who is banned, for how long, and by which zone' nginx_says \
-	'weir bans 10.0.0.1, key [0-9a-f]\{16\} for 30m, zone "api"'
+	'\[warn\].*weir bans 10.0.0.1, key [0-9a-f]\{16\} for 30m, zone "api"'
+told 2 10.0.0.3 /loud >/dev/null
+tap_check 'at the level of refusals' nginx_says '\[error\].*weir bans 10.0.0.3, '
 tap_check 'a variable tells that it was a ban' wait_until 5 grep -q '^10.0.0.1 BANNED api ' \
 	"$NGINX_DIR/access"
 tap_equal 'the ban holds on every route of the zone, whatever it costs' \

@@ -163,9 +163,10 @@ bool ngx_http_weir_penalty_bans(ngx_http_weir_decision_t *decision)
 }
 
 /* The one place that every new ban passes, whoever else is to learn of it. */
-static void offender_tell(ngx_http_request_t *r, const ngx_http_weir_zone_t *zone,
-			  const struct zone_key *key, uint64_t ban_ns)
+static void offender_tell(ngx_http_request_t *r, const ngx_http_weir_decision_t *decision,
+			  ngx_uint_t at, uint64_t ban_ns)
 {
+	const struct zone_key *key = &decision->charges[at].key;
 	char address[PREFIX_TEXT_SIZE] = "", duration[QUANTITY_TEXT_SIZE];
 	struct prefix prefix = {.family = key->label.family, .length = key->label.prefix_length};
 
@@ -174,9 +175,9 @@ static void offender_tell(ngx_http_request_t *r, const ngx_http_weir_zone_t *zon
 		prefix_format(address, sizeof(address), &prefix);
 	}
 	duration_format_rounded(duration, sizeof(duration), ban_ns);
-	ngx_log_error(NGX_LOG_WARN, r->connection->log, 0,
+	ngx_log_error(decision->conf->log_level, r->connection->log, 0,
 		      "weir bans %s%skey %016xL for %s, zone \"%V\"", address, *address ? ", " : "",
-		      key->hash, duration, &zone->name);
+		      key->hash, duration, &decision->limits[at]->zone->name);
 }
 
 /* What a shared overflow bucket refuses is not the key's own doing. The refusal that makes a ban
@@ -196,7 +197,7 @@ void ngx_http_weir_penalty_count(ngx_http_request_t *r, ngx_http_weir_decision_t
 		if (zone_offend(charge->zone, &zone->penalty, &charge->key, charge->now_ns,
 				&ban_ns) != OFFENCE_BANNED)
 			continue;
-		offender_tell(r, zone, &charge->key, ban_ns);
+		offender_tell(r, decision, i, ban_ns);
 		if (ban_ns > longest_ns) {
 			longest_ns = ban_ns;
 			longest = i;
