@@ -31,6 +31,8 @@ body() {
 	weir_zone wide key=\$weir_address capacity=1000 rate=1/d entries=1k;
 	weir_zone banning key=\$weir_address capacity=1 rate=1/d entries=1k;
 	weir_penalty banning refusals=1 within=60s ban=1h max=1h;
+	weir_zone outage key=\$weir_address algorithm=sliding-window limit=2 per=1d entries=1k;
+	weir_penalty outage refusals=1 within=60s ban=1h max=1h;
 	weir_zone barred key=\$login_name key=\$weir_address capacity=1 rate=1/d entries=1k;
 	weir_penalty barred refusals=1 within=60s ban=1h max=1h penalty-any-key;
 	log_format names '\$uri [\$login_name] \$status \$weir_status';
@@ -61,6 +63,8 @@ body() {
 		location /slow { weir long; weir wide; client_body_timeout 1s;
 			proxy_pass http://$BACKEND; }
 		location /banning { weir banning; weir long; proxy_pass http://$BACKEND; }
+		location /outage { weir outage refund-on=2xx,3xx,5xx;
+			proxy_pass http://$BACKEND; }
 		location /barred { weir barred; proxy_pass http://$BACKEND; }
 		location /paged { weir account; error_page 429 = @page; proxy_pass http://$BACKEND; }
 		location @page { proxy_pass http://$BACKEND; }
@@ -285,6 +289,18 @@ tap_equal 'who names no account is banned by his address' '200 429 429' \
 		sends /barred "$body" --header 'X-Forwarded-For: 10.2.0.4'
 	done | xargs)"
 tap_equal 'but not the accounts behind it' 200 "$(login 10.2.0.4 behind /barred)"
+
+# outage STATUS...: what a client gets for as many logins that are answered so.
+outage() {
+	local status
+
+	for status; do
+		sends "/outage?status=$status" username=any --header 'X-Forwarded-For: 10.2.0.5'
+	done | xargs
+}
+
+tap_equal 'an outage of the application is no wrong password' '503 502 504 500 401 401 429' \
+	"$(outage 503 502 504 500 401 401 401)"
 
 # limits PATH [SUFFIX]: by account, and the backend gets the body of those that pass.
 limits() {
