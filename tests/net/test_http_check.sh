@@ -6,6 +6,8 @@
 # shellcheck source-path=SCRIPTDIR source=fronts.sh
 . "$(dirname "$0")/fronts.sh"
 
+WEIR=$TESTBED_ROOT/build/weir
+TOLD=
 declare -A HEADERS=(
 	[nginx]='X-Original-Method X-Original-URI X-Real-IP'
 	[caddy]='X-Forwarded-Method X-Forwarded-Uri X-Forwarded-For'
@@ -116,6 +118,59 @@ asked_status() {
 	asked "$1" --output /dev/null --write-out '%{http_code}' "${@:2}"
 }
 
+# app_complains JSON REASON: asks; once a second and worker the reason is logged.
+app_complains() {
+	asked_status "$1" >/dev/null
+	NGINX_NAME=check nginx_says "\[error\].*weir_check app answers 400: $2"
+}
+
+app_complaints() {
+	NGINX_NAME=check nginx_log_since | grep -c 'weir_check app answers 400' || :
+}
+
+app_logs() {
+	tap_check 'app: why a question is none is in the log' wait_until 5 app_complains \
+		'{"zones":["none"],"key":"a"}' 'there is no such zone'
+	tap_check 'app: also what is no JSON' wait_until 5 app_complains '{' 'not a JSON object: line 1'
+	NGINX_NAME=check nginx_log_mark
+	curl --silent --max-time 30 "$CHECK/app?[1-100]" -d '{' --output /dev/null
+	tap_true 'app: but not a line for each' "$(app_complaints) < 50"
+	: >"$JUDGED"
+	asked_status '{"zones":["account"],"key":"logged"}' >/dev/null
+	asked_status '{' >/dev/null
+	asked_status '{' --interface "$CLIENT" >/dev/null
+	tap_check 'app: a question that was decided has no address in the log' \
+		wait_until 5 grep -q '^- - - 200 ' "$JUDGED"
+	tap_check 'app: what was none has that of its sender' \
+		wait_until 5 grep -q '^- - 127.0.0.1 400 ' "$JUDGED"
+	tap_check 'app: and so has who is not believed' \
+		wait_until 5 grep -q "^- - $CLIENT 403 " "$JUDGED"
+}
+
+# The log format for a check service, as the manual has it.
+manual_format() {
+	sed -n '/^log_format weir_check$/,/;$/p' "$TESTBED_ROOT/user/man/ngx_http_weir_module.7"
+}
+
+# report FILTER: what weir http log shows of all that was asked.
+report() {
+	"$WEIR" http log --json "$TOLD" | jq -r "$1"
+}
+
+app_refusals() {
+	[ "$(grep -c '"- - HTTP/1.1" 200 .* weir=REFUSED zone=account ' "$TOLD")" -eq "$1" ]
+}
+
+check_reports() {
+	wait_until 5 app_refusals 2
+	tap_equal 'weir http log shows the paths that fronts asked about' '- /login /login/' \
+		"$(report '[.routes[].route] | sort | join(" ")')"
+	tap_equal "and its offenders are clients, not the application's host" '192.0.2' \
+		"$(report '[.offenders[].client | split(".")[:3] | join(".")] | unique | join(" ")')"
+	tap_equal 'though its refusals are counted' 2 \
+		"$(report '.zones[] | select(.zone == "account").refused')"
+}
+
 app_answers() {
 	local question='{"zones":["account"],"key":"alice"}'
 
@@ -193,6 +248,9 @@ greet_status() {
 }
 
 fronts_open
+TOLD=$NGINX_DIR/told
+JUDGED_FORMAT+=$(manual_format)
+JUDGED_LOG+=" access_log $TOLD weir_check;"
 check_start
 for name in nginx caddy traefik haproxy envoy; do
 	limits "$name"
@@ -201,6 +259,8 @@ done
 forwarded_for caddy
 forwarded_for traefik
 app_answers
+app_logs
+check_reports
 application node node "$FRONTS/app.mjs"
 application python "$PYTHON" "$FRONTS/app.py"
 tap_finish

@@ -57,8 +57,8 @@ struct ngx_http_weir_asked_s {
 	const ngx_http_request_t *by; /* the check's request, or subrequest */
 	const ngx_http_weir_check_t *check;
 	ngx_str_t method;
-	ngx_str_t path; /* normalised (route.h) */
-	struct ngx_http_weir_source source;
+	ngx_str_t path;                     /* normalised (route.h) */
+	struct ngx_http_weir_source source; /* nobody where an application asks */
 	ngx_http_weir_decision_t *decision; /* NULL: nothing was decided (yet) */
 };
 
@@ -171,6 +171,9 @@ ngx_int_t ngx_http_weir_form_read(ngx_http_request_t *r);
 ngx_int_t ngx_http_weir_front_read(ngx_http_request_t *r, ngx_http_weir_asked_t *asked);
 /* Whether the peer may ask; logged where not. */
 bool ngx_http_weir_front_is_trusted(ngx_http_request_t *r);
+/* Whether what is wrong with a question may be logged now, of whichever check: one line a second
+ * and worker, since anybody may ask. */
+bool ngx_http_weir_may_complain(void);
 
 /* ngx_http_weir_check.c, ngx_http_weir_app.c: content handlers */
 ngx_int_t ngx_http_weir_check_handler(ngx_http_request_t *r);

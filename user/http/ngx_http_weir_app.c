@@ -16,10 +16,20 @@ static ngx_int_t json_send(ngx_http_request_t *r, ngx_uint_t status, ngx_buf_t *
 	return ngx_http_weir_body_send(r, &type, body);
 }
 
+static void error_log(ngx_http_request_t *r, const char *reason)
+{
+	if (ngx_http_weir_may_complain()) {
+		ngx_log_error(NGX_LOG_ERR, r->connection->log, 0, "weir_check app answers 400: %s",
+			      reason);
+	}
+}
+
+/* Logged too, since applications may look at the status alone. */
 static ngx_int_t error_send(ngx_http_request_t *r, const char *reason)
 {
 	ngx_buf_t *body = ngx_create_temp_buf(r->pool, ANSWER_SIZE);
 
+	error_log(r, reason);
 	if (!body)
 		return NGX_HTTP_INTERNAL_SERVER_ERROR;
 	body->last += check_error_write((char *)body->pos, ANSWER_SIZE, reason);
@@ -123,12 +133,14 @@ static ngx_int_t answer_send(ngx_http_request_t *r, ngx_http_weir_decision_t *de
 	return json_send(r, NGX_HTTP_OK, body);
 }
 
+/* The question's key is of whomever it is about, who need not be an address, and its sender is the
+ * application: for the log there is no address. */
 static ngx_int_t question_answer(ngx_http_request_t *r, const struct check_question *question)
 {
 	ngx_http_weir_loc_conf_t *conf = ngx_http_get_module_loc_conf(r, ngx_http_weir_module);
 	ngx_http_weir_decision_t *decision = ngx_http_weir_decision_new(r, conf, question->count);
 	ngx_http_weir_limit_t *limits = ngx_pcalloc(r->pool, question->count * sizeof(*limits));
-	ngx_http_weir_asked_t told = {.source = ngx_http_weir_source(r), .decision = decision};
+	ngx_http_weir_asked_t told = {.decision = decision};
 	const char *fault;
 
 	if (!decision || !limits)
@@ -170,8 +182,10 @@ ngx_int_t ngx_http_weir_app_handler(ngx_http_request_t *r)
 {
 	ngx_int_t rc;
 
-	if (r != r->main)
+	if (r != r->main) {
+		error_log(r, "a subrequest asks no question");
 		return NGX_HTTP_BAD_REQUEST;
+	}
 	if (!ngx_http_weir_front_is_trusted(r))
 		return NGX_HTTP_FORBIDDEN;
 	if (r->method != NGX_HTTP_POST)

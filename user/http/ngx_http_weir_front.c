@@ -31,8 +31,7 @@ static ngx_http_weir_check_t *check_of(ngx_http_request_t *r)
 	return conf->check;
 }
 
-/* At most one line a second and worker: anybody may ask. */
-static bool may_complain(void)
+bool ngx_http_weir_may_complain(void)
 {
 	static time_t complained_sec;
 
@@ -49,7 +48,7 @@ bool ngx_http_weir_front_is_trusted(ngx_http_request_t *r)
 
 	if (ngx_http_weir_is_from(&check->from, check->trusts_unix, &peer))
 		return true;
-	if (may_complain()) {
+	if (ngx_http_weir_may_complain()) {
 		ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
 			      "weir_check is asked by one who is not in its \"from=\"");
 	}
@@ -58,7 +57,7 @@ bool ngx_http_weir_front_is_trusted(ngx_http_request_t *r)
 
 static ngx_int_t lacking(ngx_http_request_t *r, const ngx_str_t *name)
 {
-	if (may_complain()) {
+	if (ngx_http_weir_may_complain()) {
 		ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
 			      "weir_check needs one good field \"%V\" from its front", name);
 	}

@@ -32,7 +32,8 @@ static ngx_int_t value_set_number(ngx_http_request_t *r, ngx_http_variable_value
 				       (size_t)(ngx_sprintf(bytes, "%uL", number) - bytes));
 }
 
-/* Empty where the peer has no address (a unix socket), so that a key is empty too. */
+/* Absent where the peer has no address (a unix socket), and where an application asks: a key is
+ * then empty, and a log has "-". */
 static ngx_int_t address_get(ngx_http_request_t *r, ngx_http_variable_value_t *value,
 			     uintptr_t unused)
 {
@@ -44,7 +45,7 @@ static ngx_int_t address_get(ngx_http_request_t *r, ngx_http_variable_value_t *v
 		return ngx_http_weir_value_set(value, (u_char *)NGX_HTTP_WEIR_NAMELESS,
 					       sizeof(NGX_HTTP_WEIR_NAMELESS) - 1);
 	if (!source.address.family)
-		return ngx_http_weir_value_set(value, (u_char *)"", 0);
+		return ngx_http_weir_value_absent(value);
 	bytes = ngx_pnalloc(r->pool, PREFIX_TEXT_SIZE);
 	if (!bytes)
 		return NGX_ERROR;
