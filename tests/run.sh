@@ -7,7 +7,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
 PROGRAM_SECONDS_MAX=180
-FUZZ_SECONDS=${FUZZ_SECONDS:-$([ -n "${CI:-}" ] && echo 20 || echo 5)}
+FUZZ_SECONDS=${FUZZ_SECONDS:-5}
 layers=("$@")
 [ ${#layers[@]} -gt 0 ] || layers=(unit prog fuzz net)
 
