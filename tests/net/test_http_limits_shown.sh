@@ -241,7 +241,11 @@ tap_check 'nor a brace before the semicolon' agree no "server { listen $PORT }"
 tap_check 'a file that is not there is one sentence' fails_with \
 	"^weir: cannot read '/nonexistent': No such file or directory\$" \
 	"$WEIR" http limits --conf /nonexistent
-tap_check 'a directory too' fails_with 'Is a directory' "$WEIR" http limits --conf "$NGINX_DIR"
+tap_check 'a directory too' fails_with 'it is no file' "$WEIR" http limits --conf "$NGINX_DIR"
+mkfifo "$NGINX_DIR/pipe"
+echo 'http { include pipe; }' >"$NGINX_DIR/waits"
+tap_check 'nor is a pipe waited for' fails_with 'it is no file' \
+	timeout 5 "$WEIR" http limits --conf "$NGINX_DIR/waits"
 echo 'http {' >"$NGINX_DIR/short"
 tap_check 'one that ends early is told with its line' fails_with \
 	"$NGINX_DIR/short:2: unexpected end of file" \

@@ -2,10 +2,13 @@
 #include "cli/conf_files.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define ROOM_FIRST 4096
 
@@ -34,15 +37,34 @@ static int stream_read(FILE *in, char **ret_text, size_t *ret_size)
 	return 0;
 }
 
+/* Of a file: a pipe that nobody writes to would be waited for. */
+static int file_open(const char *path, FILE **ret, struct failure *why)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = 0;
+	struct stat stat;
+
+	if (fd < 0)
+		return failure_errno(why, errno);
+	if (fstat(fd, &stat) || !S_ISREG(stat.st_mode))
+		err = failure_set(why, EINVAL, "it is no file");
+	if (!err) {
+		*ret = fdopen(fd, "r");
+		err = *ret ? 0 : failure_errno(why, errno);
+	}
+	if (err)
+		close(fd);
+	return err;
+}
+
 static int file_read(void *context, const char *path, char **ret_text, size_t *ret_size,
 		     struct failure *why)
 {
-	FILE *in = fopen(path, "re");
-	int err;
+	FILE *in = NULL;
+	int err = file_open(path, &in, why);
 
 	(void)context;
-	if (!in)
-		return failure_errno(why, errno);
+	if (err)
+		return err;
 	errno = 0;
 	err = stream_read(in, ret_text, ret_size);
 	fclose(in);
