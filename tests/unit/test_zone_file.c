@@ -10,7 +10,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,20 +19,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "http/zone_directory.h"
 #include "http/zone_mapping.h"
+#include "zone_directory_made.h"
 
-#define NOW_NS    (1000 * 1000000000ULL)
-#define DAY_NS    (86400 * 1000000000ULL)
-#define ENTRIES   256
-#define NOBODY    65534
-#define KEYS      40
-#define DEPTH_MAX 8
+#define NOW_NS  (1000 * 1000000000ULL)
+#define DAY_NS  (86400 * 1000000000ULL)
+#define ENTRIES 256
+#define NOBODY  65534
+#define KEYS    40
 
-/* Everything lies below root. */
-static char root[] = "/tmp/weir-zone-file-XXXXXX";
-static char directory[128];
-static char path[160];
 static char aside[192];
 
 static uint64_t clock_now(void)
@@ -41,30 +35,12 @@ static uint64_t clock_now(void)
 	return NOW_NS;
 }
 
-static int remove_one(const char *name, const struct stat *status, int type, struct FTW *at)
-{
-	(void)status;
-	(void)type;
-	(void)at;
-	return remove(name);
-}
-
 static int start(void **state)
 {
-	(void)state;
-	strcpy(root + strlen(root) - 6, "XXXXXX");
-	if (!mkdtemp(root))
+	if (directory_make(state))
 		return -1;
-	snprintf(directory, sizeof(directory), "%s/http/instance", root);
-	snprintf(path, sizeof(path), "%s/login", directory);
 	snprintf(aside, sizeof(aside), "%s.aside", path);
-	return zone_directory_make(directory, NULL);
-}
-
-static int finish(void **state)
-{
-	(void)state;
-	return nftw(root, remove_one, DEPTH_MAX, FTW_DEPTH | FTW_PHYS);
+	return 0;
 }
 
 static struct rule rule_of(enum algorithm algorithm, uint64_t capacity, uint64_t count,
@@ -1203,7 +1179,7 @@ static void a_reader_makes_nothing(void **state)
 	assert_int_equal(inode_of(directory), 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, directory_remove)
 
 int main(void)
 {

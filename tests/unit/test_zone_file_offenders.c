@@ -10,15 +10,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "http/zone_directory.h"
 #include "http/zone_file.h"
 #include "http/zone_offenders.h"
+#include "zone_directory_made.h"
 
 #define NS_PER_SEC 1000000000ULL
 #define NOW_NS     (1000 * NS_PER_SEC)
@@ -26,40 +25,9 @@
 #define BAN_NS     (15 * MINUTE)
 #define NOBODY     65534
 #define KEYS       40
-#define DEPTH_MAX  8
 
 /* The first refusal bans. */
 static const struct penalty penalty = {1, MINUTE, BAN_NS, 60 * MINUTE};
-
-/* Everything lies below root. */
-static char root[] = "/tmp/weir-zone-offenders-XXXXXX";
-static char directory[128];
-static char path[160];
-
-static int remove_one(const char *name, const struct stat *status, int type, struct FTW *at)
-{
-	(void)status;
-	(void)type;
-	(void)at;
-	return remove(name);
-}
-
-static int start(void **state)
-{
-	(void)state;
-	strcpy(root + strlen(root) - 6, "XXXXXX");
-	if (!mkdtemp(root))
-		return -1;
-	snprintf(directory, sizeof(directory), "%s/http/instance", root);
-	snprintf(path, sizeof(path), "%s/login", directory);
-	return zone_directory_make(directory, NULL);
-}
-
-static int finish(void **state)
-{
-	(void)state;
-	return nftw(root, remove_one, DEPTH_MAX, FTW_DEPTH | FTW_PHYS);
-}
 
 static uint64_t clock_now(void)
 {
@@ -386,7 +354,7 @@ static void a_link_is_not_followed_to_be_changed(void **state)
 	assert_int_equal(zone_file_open_writable(path, &file, NULL), -ELOOP);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, directory_make, directory_remove)
 
 int main(void)
 {
