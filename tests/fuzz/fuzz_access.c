@@ -8,6 +8,7 @@
 
 #include "cli/access_count.h"
 #include "cli/access_simulate.h"
+#include "required.h"
 
 static const uint8_t secret[KEY_SECRET_SIZE] = {1};
 
@@ -16,21 +17,6 @@ struct lines {
 	struct access_counts counts;
 	struct access_simulation simulation;
 };
-
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
-static void *allocated(size_t size)
-{
-	void *bytes = calloc(1, size ? size : 1);
-
-	if (!bytes)
-		abort();
-	return bytes;
-}
 
 /* What is read must not depend on the lines before it. */
 static void reads_the_same_afresh(const char *bytes, size_t size, enum access_lack lack,

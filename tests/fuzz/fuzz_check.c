@@ -12,6 +12,7 @@
 
 #include "http/check_app.h"
 #include "http/route.h"
+#include "required.h"
 
 /* For all that a question holds, and for a reason. */
 #define TEXT_SIZE_MAX 65536
@@ -20,21 +21,6 @@ struct text {
 	char *bytes;
 	size_t size;
 };
-
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
-static char *allocated(size_t size)
-{
-	char *bytes = malloc(size ? size : 1);
-
-	if (!bytes)
-		abort();
-	return bytes;
-}
 
 /* In memory of exactly the size that is promised, so that a byte beyond is found. */
 static struct text normalised(const char *uri, size_t size)

@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "http/form_field.h"
+#include "required.h"
 
 #define ESCAPED_SIZE 3 /* of one byte: %41 */
 
@@ -25,22 +26,7 @@ struct form {
 	struct text body;
 };
 
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
 /* Of exactly that size, so that access beyond it is found. */
-static char *allocated(size_t size)
-{
-	char *bytes = malloc(size ? size : 1);
-
-	if (!bytes)
-		abort();
-	return bytes;
-}
-
 static struct text text_of(const void *bytes, size_t size)
 {
 	struct text text = {allocated(size), size};

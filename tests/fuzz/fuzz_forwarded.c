@@ -9,6 +9,7 @@
 
 #include "http/forwarded.h"
 #include "http/key.h"
+#include "required.h"
 #include "weir.h"
 
 #define LINES_MAX         16
@@ -29,12 +30,6 @@ struct header {
 	size_t count;
 };
 
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
 static bool is_same(const struct prefix *a, const struct prefix *b)
 {
 	return !memcmp(a, b, sizeof(*a));
@@ -43,15 +38,6 @@ static bool is_same(const struct prefix *a, const struct prefix *b)
 static struct prefix client_of(const struct header *header)
 {
 	return forwarded_client(header->kind, header->lines, header->count, trusted, 2, &peer);
-}
-
-static char *allocated(size_t size)
-{
-	char *bytes = calloc(1, size ? size : 1);
-
-	if (!bytes)
-		abort();
-	return bytes;
 }
 
 /* A copy of exactly that size, so that a read beyond it is found. */

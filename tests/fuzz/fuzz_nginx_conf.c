@@ -11,6 +11,7 @@
 #include "cli/nginx_conf.h"
 #include "cli/nginx_conf_limits.h"
 #include "cli/nginx_conf_publish.h"
+#include "required.h"
 
 #define FILES_MAX 4
 
@@ -18,12 +19,6 @@ struct input {
 	const uint8_t *bytes;
 	size_t size;
 };
-
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 /* The file's bytes; false: there is no such file. */
 static bool file_find(const struct input *input, size_t number, struct input *ret)

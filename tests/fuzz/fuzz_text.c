@@ -5,15 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "required.h"
 #include "text/address.h"
 #include "text/quantity.h"
 #include "weir.h"
-
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static void rate_reads_back(const char *text)
 {

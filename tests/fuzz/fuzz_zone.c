@@ -15,6 +15,7 @@
 #include "http/zone_file.h"
 #include "http/zone_forget.h"
 #include "http/zone_offenders.h"
+#include "required.h"
 
 #define NOW_NS    (1000 * 1000000000ULL)
 #define MINUTE_NS (60 * 1000000000ULL)
@@ -44,12 +45,6 @@ static char directory[64];
 static char path[80];
 static uint8_t *good[ALGORITHM_MAX];
 static size_t good_size[ALGORITHM_MAX];
-
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static uint64_t clock_now(void)
 {
